@@ -2,7 +2,10 @@ import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
 
-/** How often each thing came of a request: a status, a 503 without Retry-After, a cut, a refused connection, no answer. */
+/**
+ * How often each thing came of a request (a status, a 503 without Retry-After, a cut, no answer) or of a connection (opened,
+ * refused).
+ */
 export type Tally = Record<string, number>
 
 /** Not the victim's address: whoever opens thousands of connections per second uses up the ports of his own only. */
@@ -111,7 +114,10 @@ export class Connection {
       socket.once(isTls ? 'secureConnect' : 'connect', () => resolve(true))
       socket.once('close', () => resolve(false))
     })
-    if (isOpen) return socket
+    if (isOpen) {
+      this.#count('opened')
+      return socket
+    }
     if (!this.#over.aborted) this.#count('refused')
     await this.pause(refusedPauseMs)
     return undefined
