@@ -19,6 +19,7 @@ type Memory = { readonly at: number; readonly mib: number }
 /** What came of an attack: times as in Date.now(). */
 export type Seen = {
   readonly calmFrom: number
+  readonly calmUntil: number
   readonly attackFrom: number
   readonly samples: readonly Sample[]
   readonly memory: readonly Memory[]
@@ -30,6 +31,8 @@ export type Seen = {
 /** Code is compiled, and caches are filled. */
 const warmUpMs = 1_500
 const calmMs = 2_500
+/** After the attacker has stored what it needs. */
+const settleMs = 1_000
 export const afterMs = 3_000
 const memoryEveryMs = 50
 
@@ -70,11 +73,13 @@ export const carryOutBeside = async (
     memoryEveryMs,
   )
   try {
-    const attacker = await start({ keys: await tenant('Attacker'), attack: attack.name })
     const victim = await start({ keys: await tenant('Victim') })
     await sleep(warmUpMs)
     const calmFrom = Date.now()
     await sleep(calmMs)
+    const calmUntil = Date.now()
+    const attacker = await start({ keys: await tenant('Attacker'), attack: attack.name })
+    await sleep(settleMs)
     const attackFrom = Date.now()
     attacker.send('begin')
     await sleep(seconds * 1_000)
@@ -86,7 +91,7 @@ export const carryOutBeside = async (
     const ends = server.stderr.split('\n').filter(line => /"msg":"(?:a worker|giving up)/.test(line))
     if (server.child.exitCode !== null || server.child.signalCode !== null)
       ends.push(`the server ended: ${server.stderr.slice(-500)}`)
-    return { calmFrom, attackFrom, samples, memory, report, ends }
+    return { calmFrom, calmUntil, attackFrom, samples, memory, report, ends }
   } finally {
     clearInterval(looking)
     for (const child of started) child.kill('SIGKILL')

@@ -109,11 +109,13 @@ const carryOut = async ({ connections, prepare }: Attack, { url, keys }: Order):
   })
   await told()
   over.abort()
-  const waiting = crowd.filter(({ due }) => due > 0).slice(0, connectionsWaiting)
-  for (const connection of crowd) if (!waiting.includes(connection)) connection.close()
+  const asking = crowd.filter(({ due }) => due > 0).slice(0, connectionsWaiting)
+  const waiting = new Map(asking.map(connection => [connection, connection.due]))
+  for (const connection of crowd) if (!waiting.has(connection)) connection.close()
   const endedAt = Date.now()
   await Promise.race([Promise.all(working), sleep(patienceMs)])
-  const unanswered = waiting.filter(({ due }) => due > 0).length
+  // Of thousands of requests on one connection, some may well be left.
+  const unanswered = [...waiting].filter(([connection, due]) => connection.due === due).length
   await tell({ endedAt, tally: { ...tally, ...(unanswered > 0 && { unanswered }) } } satisfies Report)
 }
 

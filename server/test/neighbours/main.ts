@@ -40,15 +40,20 @@ try {
   say(columns.map(({ title, width }) => title.padEnd(width)).join(' '))
   for (const attack of chosen) {
     const database = cluster && (await emptyDatabase())
-    const seen = await carryOutBeside(attack, {
-      workers: Math.max(1, Number(values.workers)),
-      seconds: Number(values.seconds),
-      databaseUrl: database?.url,
-    })
+    try {
+      const seen = await carryOutBeside(attack, {
+        workers: Math.max(1, Number(values.workers)),
+        seconds: Number(values.seconds),
+        databaseUrl: database?.url,
+      })
+      const row = judge(attack, seen)
+      if (row.complaints !== '') failed++
+      say(columns.map(({ name, width }) => row[name].padEnd(width)).join(' '))
+    } catch (error) {
+      failed++
+      say(`${attack.name} could not be carried out: ${error}`)
+    }
     await database?.drop()
-    const row = judge(attack, seen)
-    if (row.complaints !== '') failed++
-    say(columns.map(({ name, width }) => row[name].padEnd(width)).join(' '))
   }
 } finally {
   await cluster?.stop()

@@ -29,14 +29,14 @@ type Row = Readonly<Record<(typeof columns)[number]['name'], string>>
 
 /** A row of the table. Without complaints, nobody noticed. */
 export const judge = (attack: Attack, seen: Seen): Row => {
-  const { calmFrom, attackFrom, samples, memory, report, ends } = seen
+  const { calmFrom, calmUntil, attackFrom, samples, memory, report, ends } = seen
   const { endedAt, tally } = report
   const of = (from: number, until: number, kind?: string): Sample[] =>
     samples.filter(
       sample => sample.at >= from && sample.at < until && kind === (kind === undefined ? kind : sample.kind),
     )
   const kinds = [...new Set(samples.map(({ kind }) => kind))].map(kind => {
-    const calm = p95(of(calmFrom, attackFrom, kind).map(({ ms }) => ms))
+    const calm = p95(of(calmFrom, calmUntil, kind).map(({ ms }) => ms))
     const limit = Math.max(p95CalmTimes * calm, p95FreeMs)
     return { kind, calm, limit, during: p95(of(attackFrom, endedAt, kind).map(({ ms }) => ms)) }
   })
@@ -50,7 +50,7 @@ export const judge = (attack: Attack, seen: Seen): Row => {
   const againMs = calmAgain(of(endedAt, Number.POSITIVE_INFINITY), endedAt, isSlow)
   const highest = (from: number, until: number): number =>
     Math.max(0, ...memory.filter(({ at }) => at >= from && at < until).map(({ mib }) => mib))
-  const grown = highest(attackFrom, Number.POSITIVE_INFINITY) - highest(calmFrom, attackFrom)
+  const grown = highest(attackFrom, Number.POSITIVE_INFINITY) - highest(calmFrom, calmUntil)
   const lateMs = Math.max(...touched.map(({ late }) => late))
   const wrong = Object.keys(tally).filter(
     outcome => !outcomesAllowed.test(outcome) && !attack.also?.includes(outcome),
