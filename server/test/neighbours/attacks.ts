@@ -6,8 +6,8 @@ import { rudeConnections } from './rude-connections.ts'
 const nothing: Attack = {
   name: 'nothing',
   key: 'none',
-  connections: 1,
-  prepare: async () => connection => connection.pause(100),
+  connections: 0,
+  prepare: async () => async () => {},
 }
 
 export const attacks: readonly Attack[] = [nothing, ...expensiveRequests, ...rudeConnections]

@@ -1,42 +1,23 @@
-import { type Attack, flood, letters, list, type Run, token } from './attack.ts'
+import {
+  type Attack,
+  deep,
+  deepContainers,
+  flood,
+  heavyExpressions,
+  letters,
+  list,
+  longCharacters,
+  manyTokens,
+  openingSearches,
+  type Run,
+  token,
+} from './attack.ts'
 import { request, type Tenant } from './tenant.ts'
 
-const longCharacters = 900_000
-
-/** The most expensive first. The last is of the kind that can never be too expensive. */
-const heavyExpressions = [
-  "{{ data | split: '' | sort | size }}",
-  '{{ data | escape | url_encode | size }}',
-  '{{ data | upcase | downcase | size }}',
-  '{{ data | size }}',
-]
 const masked = (data: string): object[] => heavyExpressions.map(mask => token(data, { mask }))
 const card = { type: 'card', data: { number: '500000000611' } }
 const heavyMask = (width: number): string =>
   `{{ data.number | pad_left: ${width} | escape | url_encode | size }}`
-
-/** Ten containers of sixteen levels that share no level with those of another token. */
-const deepContainers = (at: number): string[] =>
-  list(10, n => `/${at}c${n}/${list(15, level => level.toString(16)).join('/')}/`)
-const deep = (tokens: number): object[] => list(tokens, at => token(at, { containers: deepContainers(at) }))
-
-/** A search that has to open 160 long tokens and render their index. */
-export const openingSearches = async (tenant: Tenant): Promise<Buffer[]> => {
-  const data = letters(120_000)
-  const tokens = heavyExpressions.map(text => token(data, { search_indexes: [`${text}0`] }))
-  const { token: accepted } = await tenant.firstAccepted(tokens)
-  await tenant.store(159, accepted)
-  const key = await tenant.key('token:read', 'token:search')
-  return list(16, n => request('POST', '/tokens/search', key, { query: `type:token AND NOT data:zz${n}` }))
-}
-
-/** Twenty thousand tokens. */
-const manyTokens = async (tenant: Tenant, more: (at: number) => object = () => ({})): Promise<void> => {
-  for (let batch = 0; batch < 20; batch++) {
-    const tokens = list(1_000, at => token(at, more(batch * 1_000 + at)))
-    await tenant.call('POST', '/tokenize', tenant.keys.api_key, tokens)
-  }
-}
 
 const rules = (container: (priority: number) => string, permissions: readonly string[]): object[] =>
   list(50, priority => ({ priority, container: container(priority), transform: 'mask', permissions }))
@@ -326,7 +307,8 @@ export const expensiveRequests: readonly Attack[] = [
     prepare: async tenant => {
       await manyTokens(tenant)
       const grants = { permissions: ['token:create', 'token:read'] }
-      const keys = await Promise.all(list(60, async () => (await tenant.application(grants)).key))
+      const keys: string[] = []
+      while (keys.length < 60) keys.push((await tenant.application(grants)).key)
       const body = list(100, at => token(at, { containers: deepContainers(at) }))
       return flood(
         ...keys.flatMap(key => [

@@ -1,9 +1,6 @@
 import { newApiKeyText } from '../../src/crypto/api-key.ts'
-import { type Attack, flood, letters, list, token } from './attack.ts'
-import { openingSearches } from './expensive-requests.ts'
+import { type Attack, flood, letters, list, longCharacters, openingSearches, token } from './attack.ts'
 import { request } from './tenant.ts'
-
-const longCharacters = 900_000
 
 /** Attacks that lie in how connections are used, more than in what is asked. */
 export const rudeConnections: readonly Attack[] = [

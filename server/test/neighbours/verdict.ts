@@ -63,6 +63,7 @@ export const judge = (attack: Attack, seen: Seen): Row => {
     [grown > memoryMaxMiB, 'memory'],
     [wrong.length > 0, `attacker got ${wrong.join(', ')}`],
     [ends.length > 0, ends.join(' ')],
+    [attack.connections > 0 && tally.opened === undefined, 'the attack did not begin'],
   ]
   return {
     name: attack.name,
