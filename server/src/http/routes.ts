@@ -95,6 +95,5 @@ const partsOf = (path: string): string[] =>
 const unreadablePath = (): VaultError =>
   invalid({ path: '$', message: 'the path is not valid percent-encoded UTF-8' })
 
-/** One spelling for all targets that lead to the same place: without host, query and trailing slash, and with plain letters. */
-export const plainPath = (url: string): string =>
-  (pathOf(url) ?? []).map(part => part.replaceAll('/', '%2F')).join('/')
+/** One spelling for all targets that lead to the same place, and for no others: without host, query and trailing slash. */
+export const plainPath = (url: string): string => (pathOf(url) ?? []).map(encodeURIComponent).join('/')

@@ -24,11 +24,17 @@ export const bodyBytes = async (
     }
     const keep = (chunk: Buffer): void => {
       const end = length + chunk.length
-      if (end > limits.bodyBytes) return refuse(tooLarge())
+      if (end > limits.bodyBytes) {
+        refuse(tooLarge())
+        return
+      }
       // Copied, not listed: a body in chunks of a byte would take up two hundred times its length.
       if (end > kept.length) {
         const room = Math.min(Math.max(2 * end, announced), limits.bodyBytes)
-        if (!mayHold(room)) return refuse(new VaultError('overloaded'))
+        if (!mayHold(room)) {
+          refuse(new VaultError('overloaded'))
+          return
+        }
         kept = Buffer.concat([kept], room)
       }
       length += chunk.copy(kept, length)

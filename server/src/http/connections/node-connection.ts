@@ -128,7 +128,7 @@ class NodeConnection extends Duplex {
     // A socket closes after an error, and this stream with it. Node stops listening here after CONNECT.
     socket.on('error', () => {})
     this.on('error', () => {})
-    socket.on('close', () => this.#left())
+    socket.on('close', () => this.destroy())
     if (bytes.length > 0) socket.pause()
   }
 
@@ -254,6 +254,11 @@ class NodeConnection extends Duplex {
 
   override _destroy(_error: Error | null, done: (error?: Error | null) => void): void {
     this.#socket.destroy()
+    const current = this.#current
+    if (current?.response.writableFinished === false) {
+      current.exchange.failBody(new VaultError('badRequest'))
+      current.exchange.onGone?.()
+    }
     done()
   }
 
@@ -295,11 +300,5 @@ class NodeConnection extends Duplex {
   #giveUpIfSilent(): void {
     const isWorkedOn = this.#current?.response.writableEnded === false
     if (!isWorkedOn || this.#socket.writableLength > 0 || this.#socket.writableEnded) this.destroy()
-  }
-
-  #left(): void {
-    this.#current?.exchange.failBody(new VaultError('badRequest'))
-    this.#current?.exchange.onGone?.()
-    this.destroy()
   }
 }

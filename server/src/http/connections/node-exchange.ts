@@ -93,7 +93,7 @@ export class NodeExchange implements Exchange {
     const response = this.#response
     return {
       write: async content => {
-        if (!response.write(content) && !response.destroyed) await drained(response)
+        if (!response.write(content)) await drained(response)
       },
       end: () => void response.end(),
     }

@@ -68,7 +68,7 @@ export class PlainConnection {
 
   /** Part of an answer that is not complete yet. Resolves when more may follow. */
   async write(text: string): Promise<void> {
-    if (!this.#socket.write(text) && !this.#socket.destroyed) await drained(this.#socket)
+    if (!this.#socket.write(text)) await drained(this.#socket)
   }
 
   /** The end of the answer. Returns how many bytes wait for the client. */
