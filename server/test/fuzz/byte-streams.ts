@@ -158,7 +158,7 @@ const large = fc.constantFrom(
   `X-Long: ${'y'.repeat(7_900)}\r\n`,
   `X-Long: ${'y'.repeat(8_300)}\r\n`,
   `X-Longer: ${'y'.repeat(20_000)}\r\n`,
-  Array.from({ length: 1_100 }, (_, number) => `${number.toString(36)}:x\r\n`).join(''),
+  Array.from({ length: 1_100 }, (_, number) => `h${number.toString(36)}:x\r\n`).join(''),
 )
 const host = mostly(
   'Host: vault\r\n',
@@ -200,22 +200,44 @@ const chunks = fc.constantFrom(
   ],
 )
 
-/** A request as nearly every client sends it, from two clients that repeat their fields. */
+/** A request as nearly every client sends it, from clients that repeat their fields, or with one thing about it that is odd. */
 const plain = fc
   .record({
     method: fc.constantFrom('GET', 'POST', 'PUT', 'PATCH', 'DELETE'),
-    target: fc.constantFrom('/tokens', '/tokens/x', '/a%2Fb?c=d', '/early', '/stream'),
-    fields: fc.constantFrom(
-      'Host: vault\r\nSVC-API-KEY: x\r\n',
-      'host:other\r\nAccept: a b\r\nConnection: Keep-Alive\r\n',
-      'Host: vault\r\n',
+    target: mostly('/tokens', '/tokens/x', '/a%2Fb?c=d', '/early', '/stream', '/\xe9', '/a b'),
+    fields: fc.oneof(
+      {
+        weight: 20,
+        arbitrary: fc.constantFrom(
+          'Host: vault\r\nSVC-API-KEY: x\r\n',
+          'host:other\r\nAccept: a b\r\nConnection: Keep-Alive\r\n',
+          'Host: vault\r\n',
+        ),
+      },
+      { weight: 1, arbitrary: fc.constantFrom('', 'Host: one\r\nHost: two\r\n') },
     ),
-    body: fc.constantFrom('', '{}', 'hello', 'x'.repeat(1_000), hidden, 'Host: vault\r\n\r\n'),
+    oddity: fc.oneof(
+      { weight: 8, arbitrary: fc.constant('') },
+      { weight: 5, arbitrary: ordinary },
+      { weight: 1, arbitrary: lengths },
+      { weight: 1, arbitrary: codings },
+      { weight: 3, arbitrary: connectionFields },
+      { weight: 1, arbitrary: strange },
+      { weight: 1, arbitrary: large },
+    ),
+    isFirst: fc.boolean(),
+    body: fc.constantFrom('', '', '{}', 'hello', 'x'.repeat(1_000), hidden, 'Host: vault\r\n\r\n'),
+    excess: fc.oneof(
+      { weight: 20, arbitrary: fc.constant(0) },
+      { weight: 1, arbitrary: fc.constantFrom(1, -1) },
+    ),
+    sign: mostly('', '+', '0', '0x', ' ', '-'),
   })
-  .map(
-    ({ method, target, fields, body }) =>
-      `${method} ${target} HTTP/1.1\r\n${fields}${body === '' ? '' : `Content-Length: ${body.length}\r\n`}\r\n${body}`,
-  )
+  .map(({ method, target, fields, oddity, isFirst, body, excess, sign }) => {
+    const length = body === '' ? '' : `Content-Length: ${sign}${body.length + excess}\r\n`
+    const all = isFirst ? `${oddity}${fields}${length}` : `${fields}${length}${oddity}`
+    return `${method} ${target} HTTP/1.1\r\n${all}\r\n${body}`
+  })
 
 /** A request with anything that makes readers disagree. */
 const odd = fc
@@ -252,16 +274,28 @@ const odd = fc
       `${before}${line.join('')}${host}${fields.join('')}${more}${end}${body}`,
   )
 
-const single = fc.array(fc.nat({ max: 600 }), { maxLength: 3 })
-
-/** The bytes of one connection: one or several requests, whole, broken or left open, in pieces or at once. */
+/** The bytes of one connection: one or several requests, whole, broken or left open; each by itself, all at once or in pieces. */
 export const byteStreams = (): fc.Arbitrary<ByteStream> =>
-  fc.record({
-    bytes: fc
-      .array(fc.oneof({ weight: 2, arbitrary: odd }, { weight: 1, arbitrary: plain }), {
+  fc
+    .record({
+      requests: fc.array(fc.oneof({ weight: 1, arbitrary: odd }, { weight: 4, arbitrary: plain }), {
         minLength: 1,
-        maxLength: 3,
-      })
-      .map(all => Buffer.from(all.join(''), 'latin1')),
-    cuts: single,
-  })
+        maxLength: 4,
+      }),
+      areApart: fc.oneof(
+        { weight: 4, arbitrary: fc.constant(true) },
+        { weight: 1, arbitrary: fc.constant(false) },
+      ),
+      cuts: fc.oneof(
+        { weight: 2, arbitrary: fc.constant<number[]>([]) },
+        { weight: 1, arbitrary: fc.array(fc.nat({ max: 600 }), { minLength: 1, maxLength: 3 }) },
+      ),
+    })
+    .map(({ requests, areApart, cuts }) => {
+      let end = 0
+      const ends = requests.map(request => (end += request.length))
+      return {
+        bytes: Buffer.from(requests.join(''), 'latin1'),
+        cuts: areApart ? [...cuts, ...ends] : cuts,
+      }
+    })
