@@ -7,9 +7,14 @@ const turnMs = 4
  * event loop, so that everybody else gets in.
  */
 export class ParseTurns {
+  readonly #now: () => number
   readonly #waiting: (() => void)[] = []
   #spentMs = 0
   #isPlanned = false
+
+  constructor(now = () => performance.now()) {
+    this.#now = now
+  }
 
   take(parse: () => void): void {
     if (this.#waiting.length === 0 && this.#spentMs < turnMs) this.#run(parse)
@@ -33,8 +38,8 @@ export class ParseTurns {
   }
 
   #run(parse: () => void): void {
-    const begun = performance.now()
+    const begun = this.#now()
     parse()
-    this.#spentMs += performance.now() - begun
+    this.#spentMs += this.#now() - begun
   }
 }

@@ -157,6 +157,23 @@ for (const wire of wires)
         assert.equal(bodies(got.text).length, requests + 2)
       })
 
+      test('C37 other clients are answered between requests that a crowd sends without waiting', async () => {
+        let count = 0
+        listening.serve = exchange => {
+          count++
+          exchange.send(200, { 'content-length': 1 }, 'x')
+        }
+        const crowd = []
+        for (let n = 0; n < 10; n++) crowd.push(await listening.open())
+        const all = crowd.map(({ client }) => reading(client))
+        const other = await listening.open()
+        for (const { client } of crowd) client.write(get('/crowd').repeat(200))
+        other.client.write(get('/other'))
+        await once(other.client, 'data')
+        assert.ok(count < 1_000, `${count} requests of the crowd were answered first`)
+        await until(() => all.every(({ text }) => statuses(text).length === 200))
+      })
+
       test('C2.23 what waits of a client that has left is not begun', async () => {
         const { begun } = holding(listening)
         const { client, served } = await listening.openWith(get('/held').repeat(3))
