@@ -4,6 +4,7 @@ import type { Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { describe, mock, test } from 'node:test'
 import { pace } from '../../../src/domain/pace.ts'
+import { PlainExchange } from '../../../src/http/connections/plain-exchange.ts'
 import type { AnswerStream, Exchange } from '../../../src/http/exchange.ts'
 import {
   answerWith,
@@ -604,3 +605,81 @@ for (const wire of wires)
         assert.equal(touched.mock.callCount(), 0)
       })
     })
+
+for (const wire of wires)
+  describe(`the hand-over from the strict reader to Node's parser, over ${wire}`, () => {
+    const listening = new Listening(wire, true)
+    /** Who has read each request, with its body. */
+    const noting = (): string[] => {
+      const read: string[] = []
+      listening.serve = exchange => {
+        const by = exchange instanceof PlainExchange ? 'strict' : 'node'
+        answerWith((_exchange, body) => {
+          read.push(`${by} ${body.length > 100 ? body.length : body}`)
+          return 'x'
+        })(exchange)
+      }
+      return read
+    }
+
+    test('C2.10 plain requests are read strictly; anything else, and all that follows on the connection, is read by Node', async () => {
+      const read = noting()
+      const both = await listening.open()
+      reading(both.client)
+      for (const [count, bytes] of [
+        post('/', 'a'),
+        post('/', 'b'),
+        post('/', 'c', 'TE: trailers'),
+        post('/', 'd'),
+      ].entries()) {
+        both.client.write(bytes)
+        await until(() => read.length > count)
+      }
+      assert.deepEqual(read, ['strict a', 'strict b', 'node c', 'node d'])
+    })
+
+    const headOf = (length: number): string => head('POST /', `Content-Length: ${length}`)
+    const likeHead = '..Host: vault\r\nContent-Length: 37\r\n\r\n'
+    for (const [name, pieces, expected] of [
+      ['behind its head', [headOf(4), 'body'], 'strict body'],
+      ['in two pieces behind its head', [headOf(4), 'bo', 'dy'], 'node body'],
+      ['that ends like a head', [headOf(37), likeHead], `strict ${likeHead}`],
+      ['too long to wait for', [headOf(8_193), 'x'.repeat(8_193)], 'node 8193'],
+    ] as const)
+      test(`C2.10 a body ${name} is its request's, and so is the next one`, async () => {
+        const read = noting()
+        const both = await listening.openWith(...pieces)
+        reading(both.client)
+        await until(() => read.length === 1)
+        await listening.send(both, headOf(4))
+        both.client.write('next')
+        await until(() => read.length === 2)
+        assert.deepEqual(read, [expected, expected.startsWith('strict') ? 'strict next' : 'node next'])
+      })
+
+    test('C3.1 a head whose body does not follow is read by Node soon, which may refuse it', async () => {
+      let begun = 0
+      listening.serve = exchange => {
+        begun++
+        exchange.send(401, { 'content-length': 0 })
+      }
+      const { client } = await listening.openWith(headOf(4))
+      const got = reading(client)
+      mock.timers.tick(pace.bodyFollowsMs - 1)
+      await turns(5)
+      assert.equal(begun, 0)
+      mock.timers.tick(1)
+      await until(() => statuses(got.text).join() === '401')
+      assert.equal(begun, 1)
+    })
+
+    test('docs/testing.md: nothing grows: a client that leaves before its body is forgotten', async () => {
+      const { client, served } = await listening.openWith(headOf(4))
+      const closed = new Promise(resolve => served.on('close', resolve))
+      listening.reset(client)
+      await closed
+      const touched = mock.method(served, 'setTimeout')
+      mock.timers.tick(pace.bodyFollowsMs)
+      assert.equal(touched.mock.callCount(), 0)
+    })
+  })
