@@ -9,14 +9,14 @@ export const noSuchRoute = (found: NoRoute): VaultError => {
   if ('refusal' in found) return found.refusal
   if (found.allowed.length > 0) return allowing(found.allowed)
   return new VaultError('noSuchRoute', {
-    detail: `There is no such path${suggestion(pathNear(found.path))}.`,
+    detail: `There is no such path${suggestion(pathNear(found.path.slice(1)))}.`,
   })
 }
 
 /** The path of the interface that was probably meant, as the OpenAPI document writes it. Nothing in it is as it was sent. */
 const pathNear = (sent: readonly string[]): string | undefined => {
   let near = Object.values<Endpoint>(endpoints)
-    .map(({ path }) => partsOf(path))
+    .map(({ path }) => partsOf(path).slice(1))
     .filter(([first]) => first !== '')
   for (const [at, part] of sent.entries()) {
     const names = near.flatMap(({ [at]: name }) => (name === undefined ? [] : [name]))

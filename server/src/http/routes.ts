@@ -80,7 +80,7 @@ const other = <To>(place: Place<To>, param: string): Place<To> => {
 const pathOf = (url: string): string[] | undefined => {
   const end = url.search(/[?#]/)
   let path = end === -1 ? url : url.slice(0, end)
-  if (!path.startsWith('/')) path = path.replace(/^https?:\/\/[^/]*/i, '')
+  if (!path.startsWith('/')) path = path.replace(/^https?:\/\/[^/]*/i, '') || '/'
   const parts = partsOf(path)
   if (!path.includes('%')) return parts
   try {
@@ -90,15 +90,12 @@ const pathOf = (url: string): string[] | undefined => {
   }
 }
 
-/** The names between the slashes of a path. */
-export const partsOf = (path: string): string[] => {
-  const end = path.length > 1 && path.endsWith('/') ? -1 : undefined
-  return path.slice(1, end).split('/')
-}
+/** The first part is what stands before the first slash: nothing, or the target is not a path (`*`) and leads nowhere. */
+export const partsOf = (path: string): string[] =>
+  (path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path).split('/')
 
 const unreadablePath = (): VaultError =>
   invalid({ path: '$', message: 'the path is not valid percent-encoded UTF-8' })
 
-/** One spelling for all targets that lead to the same place: without host, query and trailing slash, and with plain letters. */
-export const plainPath = (url: string): string =>
-  `/${(pathOf(url) ?? []).map(part => part.replaceAll('/', '%2F')).join('/')}`
+/** One spelling for all targets that lead to the same place, and for no others: without host, query and trailing slash. */
+export const plainPath = (url: string): string => (pathOf(url) ?? []).map(encodeURIComponent).join('/')

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { domainPromises, fuzzDomain } from './fuzz-domain.ts'
 import { memoryLeftBy, withFuzzedVault } from './fuzz-http.ts'
+import { fuzzWire } from './fuzz-wire.ts'
 
 /** `npm run test:fuzz -- --seed N --runs N`: the fuzzers for as long as you like, and the memory they leave behind. */
 const { values } = parseArgs({
@@ -16,6 +17,8 @@ for (const name of domainPromises) {
   fuzzDomain(name, { seed, runs })
   say(`${runs} times: ${name}`)
 }
+await fuzzWire({ seed, runs })
+say(`${runs} times: both readers of requests make the same of the same bytes`)
 // The first runs fill caches. From then on the same vault is fuzzed, which shows what it keeps.
 const left = await withFuzzedVault(async fuzz => {
   const meetsAll = runs >= enoughRuns

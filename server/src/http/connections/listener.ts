@@ -27,14 +27,17 @@ export class Listener {
     readonly refuseTunnel: () => VaultError
     /** Milliseconds that only grow. */
     readonly now?: () => number
+    /** Without the strict reader, Node reads everything: for whoever compares the two. */
+    readonly strictReader?: boolean
   }) {
-    const { tls, serve, refuse } = options
+    const { tls, serve, refuse, strictReader = true } = options
     this.#reader = new NodeReader({
       now: () => performance.now(),
       ...options,
       serve: (exchange: NodeExchange) => (exchange.isValidHttp1 ? serve : refuse)(exchange),
     })
-    const take = (socket: Socket): void => this.#take(socket, options)
+    const take = (socket: Socket): void =>
+      strictReader ? this.#take(socket, options) : this.#reader.take(socket, Buffer.alloc(0), false)
     // A client may half-close after its request and still wait for the answer. Not set as an option of a TLS server, because a client
     // that leaves during the handshake would then go unnoticed, and a stop would wait for it.
     this.server =
@@ -53,16 +56,11 @@ export class Listener {
     const connection = new PlainConnection(socket, {
       traceHeader,
       serve,
-      handOver: (...connection) => this.#reader.take(...connection),
+      handOver: (...given) => this.#reader.take(...given),
       left: left => this.#plain.delete(left),
     })
     this.#plain.add(connection)
     if (this.#isClosing) connection.close()
-  }
-
-  /** How many connections there are. */
-  get connections(): number {
-    return this.#plain.size + this.#reader.connections
   }
 
   /** Takes no more connections. Those that exist end after their next answer, or soon if nothing is asked. Resolves when all have. */

@@ -6,6 +6,7 @@ import { limits } from '../../domain/limits.ts'
 import { pace } from '../../domain/pace.ts'
 import { asVaultError } from '../problem.ts'
 import { NodeExchange } from './node-exchange.ts'
+import { ParseTurns } from './parse-turns.ts'
 import { refuseRaw } from './refuse-raw.ts'
 
 /** A request that Node's parser has read, and its response. */
@@ -29,13 +30,15 @@ type ReaderOptions = {
  * of our own. All that is difficult about HTTP stays with it.
  */
 export class NodeReader {
-  readonly options: ReaderOptions
+  readonly #options: ReaderOptions
   readonly #server: Server
   readonly #connections = new Set<NodeConnection>()
+  readonly #turns = new ParseTurns()
   readonly #arrivals: NodeJS.Timeout
+  #isClosing = false
 
   constructor(options: ReaderOptions) {
-    this.options = options
+    this.#options = options
     const take = (request: IncomingMessage, response: ServerResponse): void =>
       connectionOf(request).begin(request, response)
     this.#server = createServer({
@@ -44,6 +47,8 @@ export class NodeReader {
       maxHeaderSize: limits.headBytes,
       keepAliveTimeout: pace.idleMs,
     })
+    // Node drops those beyond a thousand without a word; `maxHeaderSize` limits them already.
+    this.#server.maxHeadersCount = 0
     this.#server.on('request', take)
     // Without these listeners, Node would ask for a body before the head was checked, and answer other expectations with a bare 417.
     this.#server.on('checkContinue', take)
@@ -61,19 +66,17 @@ export class NodeReader {
   }
 
   /** Serves the connection from here on. These bytes were read from it, and `hasEnded` says that no others follow. */
-  take(socket: Socket, bytes: Buffer, { hasEnded, isLast }: { hasEnded: boolean; isLast: boolean }): void {
-    const connection = new NodeConnection(socket, bytes, this.options, { hasEnded, isLast })
+  take(socket: Socket, bytes: Buffer, hasEnded: boolean): void {
+    const connection = new NodeConnection(socket, bytes, hasEnded, this.#options, this.#turns)
     this.#connections.add(connection)
     connection.once('close', () => this.#connections.delete(connection))
     this.#server.emit('connection', connection)
-  }
-
-  get connections(): number {
-    return this.#connections.size
+    if (this.#isClosing) connection.close()
   }
 
   /** Connections end after their next answer, or soon if nothing is asked. */
   close(): void {
+    this.#isClosing = true
     clearInterval(this.#arrivals)
     for (const connection of this.#connections) connection.close()
   }
@@ -90,74 +93,64 @@ class NodeConnection extends Duplex {
   readonly remoteAddress: string
   readonly #socket: Socket
   readonly #options: ReaderOptions
+  readonly #turns: ParseTurns
   /** What was read from the socket and not handed over yet. */
   #bytes: Buffer
   #hasEnded: boolean
   #isWanted = false
-  #isLast: boolean
+  /** The next answer is the last one. */
+  #isLast = false
   /** Nothing more is read: what follows a fault is not HTTP. */
   #isOver = false
+  /** The request whose answer is not complete. */
   #current: Handled | undefined
-  /** Those of a piece of bytes that had several; the last of them may still lack a part of its body. */
+  /** Those of a piece of bytes that had several, behind the current one. */
   readonly #waiting: Handled[] = []
+  /** The latest that Node has read; it may still lack a part of its body. */
+  #latest: Handled | undefined
   #isHeadArriving = false
   #arrivalBegan = 0
 
-  constructor(
-    socket: Socket,
-    bytes: Buffer,
-    options: ReaderOptions,
-    { hasEnded, isLast }: { hasEnded: boolean; isLast: boolean },
-  ) {
+  constructor(socket: Socket, bytes: Buffer, hasEnded: boolean, options: ReaderOptions, turns: ParseTurns) {
     // One piece at a time: the stream asks for the next when Node has parsed the last.
     super({ readableHighWaterMark: 1, allowHalfOpen: true })
     this.remoteAddress = socket.remoteAddress ?? ''
     this.#socket = socket
     this.#bytes = bytes
     this.#options = options
+    this.#turns = turns
     this.#hasEnded = hasEnded
-    this.#isLast = isLast
     // Longer than Keep-Alive announces, so that no client sends into a connection that is just closing.
     socket.setTimeout(pace.idleMs + pace.idleGraceMs)
     socket.on('data', (chunk: Buffer) => this.#keep(chunk))
     socket.on('end', () => this.#ended())
     socket.on('timeout', () => this.#giveUpIfSilent())
-    // The socket closes after an error.
+    // A socket closes after an error, and this stream with it. Node stops listening here after CONNECT.
     socket.on('error', () => {})
-    socket.on('close', () => this.#left())
+    this.on('error', () => {})
+    socket.on('close', () => this.destroy())
     if (bytes.length > 0) socket.pause()
   }
 
-  get isLast(): boolean {
-    return this.#isLast
+  /** Whether the connection ends with this answer. */
+  endsWith(exchange: NodeExchange): boolean {
+    return this.#isLast || (this.#isOver && this.#isIncomplete && this.#latest?.exchange === exchange)
   }
 
   get bytesUnread(): number {
-    return this.writableLength + this.#socket.writableLength
-  }
-
-  onceRead(listener: () => void): void {
-    let isCalled = false
-    const call = (): void => {
-      if (isCalled) return
-      isCalled = true
-      listener()
-    }
-    this.#socket.once('drain', call)
-    this.#socket.once('close', call)
+    // Bytes are counted here for a moment longer than the kernel needs to take them.
+    return this.#socket.destroyed || this.#socket.writableLength === 0 ? 0 : this.writableLength
   }
 
   close(): void {
     this.#isLast = true
-    const last = this.#lastHandled
-    const endUnlessMoreComes = (): void => {
+    this.#afterAnswers(() => {
+      const latest = this.#latest
       const waiting = setTimeout(() => {
-        if (this.#lastHandled === last) this.destroySoon()
+        if (this.#latest === latest) this.destroySoon()
       }, pace.lastRequestMs)
       this.once('close', () => clearTimeout(waiting))
-    }
-    if (last === undefined) endUnlessMoreComes()
-    else afterAnswer(last, endUnlessMoreComes)
+    })
   }
 
   /** Node has read a request. */
@@ -165,32 +158,34 @@ class NodeConnection extends Duplex {
     this.#isHeadArriving = false
     const exchange = new NodeExchange(request, response, this, this.#options.traceHeader)
     const handled = { request, response, exchange }
-    if (this.#current === undefined || isAnswered(this.#current)) this.#serve(handled)
-    else this.#waiting.push(handled)
+    this.#latest = handled
+    response.once('close', () => this.#goOn())
+    if (this.#current !== undefined) this.#waiting.push(handled)
+    else {
+      this.#current = handled
+      this.#options.serve(exchange)
+    }
   }
 
-  #serve(handled: Handled): void {
-    this.#current = handled
-    handled.response.once('close', () => this.#goOn())
-    this.#options.serve(handled.exchange)
-  }
-
+  /** An answer is complete. Each request that was sent without waiting for it begins in a turn of its own, so that others get in. */
   #goOn(): void {
-    if (this.destroyed) return
-    const next = this.#waiting.shift()
-    if (next !== undefined) this.#serve(next)
-    else this.#feed()
+    this.#current = this.#waiting.shift()
+    // An idle connection keeps no request.
+    if (this.#current === undefined && !this.#isIncomplete) this.#latest = undefined
+    // What follows the last answer could not be answered.
+    if (this.destroyed || this.writableEnded) return
+    const next = this.#current
+    if (next === undefined && this.#bytes.length === 0) this.#feed()
+    else
+      setImmediate(() => {
+        if (this.destroyed) return
+        if (next === undefined) this.#feed()
+        else this.#options.serve(next.exchange)
+      })
   }
 
-  get #lastHandled(): Handled | undefined {
-    return this.#waiting.at(-1) ?? this.#current
-  }
-
-  /** A request that is worked on holds up what follows it, but not its own body. */
-  get #isHeldUp(): boolean {
-    const last = this.#lastHandled
-    if (last === undefined) return false
-    return this.#waiting.length > 0 ? last.request.complete : !isAnswered(last) && last.request.complete
+  get #isIncomplete(): boolean {
+    return this.#latest?.request.complete === false
   }
 
   override _read(): void {
@@ -199,37 +194,44 @@ class NodeConnection extends Duplex {
   }
 
   #feed(): void {
-    if (!this.#isWanted || this.#isOver || this.#isHeldUp) return
-    if (this.#bytes.length === 0) {
-      if (this.#hasEnded) this.push(null)
-      else this.#socket.resume()
+    if (this.#isOver) return
+    if (this.#bytes.length === 0 && !this.#hasEnded) {
+      // Even if nothing can be handed over now, so that a client that leaves is noticed.
+      if (this.#socket.isPaused()) this.#socket.resume()
       return
     }
-    const last = this.#lastHandled
-    if (!this.#isHeadArriving && (last === undefined || last.request.complete)) {
+    // A request that is worked on holds up what follows it, but not its own body.
+    if (!this.#isWanted || (this.#current !== undefined && !this.#isIncomplete)) return
+    this.#isWanted = false
+    this.#turns.take(() => this.#hand())
+  }
+
+  #hand(): void {
+    if (this.#isOver || this.destroyed) return
+    const piece = this.#bytes.subarray(0, pace.pieceBytes)
+    this.#bytes = this.#bytes.subarray(pace.pieceBytes)
+    if (piece.length === 0) {
+      this.push(null)
+      return
+    }
+    if (!this.#isHeadArriving && !this.#isIncomplete) {
       this.#isHeadArriving = true
       this.#arrivalBegan = this.#options.now()
     }
-    this.#isWanted = false
-    const piece = this.#bytes.subarray(0, pace.pieceBytes)
-    this.#bytes = this.#bytes.subarray(pace.pieceBytes)
     this.push(piece)
+    this.#feed()
   }
 
   #keep(chunk: Buffer): void {
     if (this.#isOver) return
     this.#bytes = this.#bytes.length === 0 ? chunk : Buffer.concat([this.#bytes, chunk])
-    this.#socket.pause()
     this.#feed()
+    if (this.#bytes.length > 0) this.#socket.pause()
   }
 
   #ended(): void {
     this.#hasEnded = true
     this.#feed()
-    // Once all is answered, a client that said its last word needs no connection.
-    const last = this.#lastHandled
-    if (last === undefined) return
-    afterAnswer(last, () => this.#feed())
   }
 
   override _write(chunk: Buffer, encoding: BufferEncoding, done: (error?: Error | null) => void): void {
@@ -252,6 +254,11 @@ class NodeConnection extends Duplex {
 
   override _destroy(_error: Error | null, done: (error?: Error | null) => void): void {
     this.#socket.destroy()
+    const current = this.#current
+    if (current?.response.writableFinished === false) {
+      current.exchange.failBody(new VaultError('invalidHttp'))
+      current.exchange.onGone?.()
+    }
     done()
   }
 
@@ -267,43 +274,31 @@ class NodeConnection extends Duplex {
    * otherwise it is refused once all requests before it are answered.
    */
   refuseRest(error: Error & { code?: string }, sentTraceId?: string | string[]): void {
+    if (this.#isOver) return
     this.#isOver = true
     this.#bytes = Buffer.alloc(0)
     // Read on and thrown away, or nobody would notice that the client has gone.
     this.#socket.resume()
-    const refuse = (): void => refuseRaw(error, this, this.#options.headerPrefix, sentTraceId)
-    const last = this.#lastHandled
-    if (last === undefined) refuse()
-    else if (last.request.complete) afterAnswer(last, refuse)
-    else {
-      this.#isLast = true
-      last.exchange.failBody(asVaultError(error, 'invalidHttp'))
-      afterAnswer(last, () => this.destroySoon())
-    }
+    if (this.#isIncomplete) {
+      this.#latest?.exchange.failBody(asVaultError(error, 'invalidHttp'))
+      this.#afterAnswers(() => this.destroySoon())
+    } else this.#afterAnswers(() => refuseRaw(error, this, this.#options.headerPrefix, sentTraceId))
+  }
+
+  #afterAnswers(act: () => void): void {
+    if (this.#current === undefined) act()
+    else this.#latest?.response.once('close', act)
   }
 
   refuseIfLate(): void {
-    const last = this.#lastHandled
-    const isArriving = this.#isHeadArriving || last?.request.complete === false
-    if (isArriving && !this.#isOver && this.#options.now() - this.#arrivalBegan > pace.requestArrivalMs)
+    const isArriving = this.#isHeadArriving || this.#isIncomplete
+    if (isArriving && this.#options.now() - this.#arrivalBegan > pace.requestArrivalMs)
       this.refuseRest(new VaultError('requestTimeout'))
   }
 
   /** Nothing moves: the client does not read its answer, or asks nothing. A request that is worked on may take long. */
   #giveUpIfSilent(): void {
-    const current = this.#current
-    if (current === undefined || current.response.writableEnded || this.#socket.writableEnded) this.destroy()
+    const isWorkedOn = this.#current?.response.writableEnded === false
+    if (!isWorkedOn || this.#socket.writableLength > 0 || this.#socket.writableEnded) this.destroy()
   }
-
-  #left(): void {
-    if (this.#current !== undefined && !isAnswered(this.#current)) this.#current.exchange.onGone?.()
-    this.destroy()
-  }
-}
-
-const isAnswered = ({ response }: Handled): boolean => response.writableFinished || response.destroyed
-
-const afterAnswer = (handled: Handled, act: () => void): void => {
-  if (isAnswered(handled)) act()
-  else handled.response.once('close', act)
 }

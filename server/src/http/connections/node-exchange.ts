@@ -3,15 +3,15 @@ import type { VaultError } from '../../domain/errors.ts'
 import type { AnswerHeaders, AnswerStream, Exchange } from '../exchange.ts'
 import { traceId } from '../trace-id.ts'
 import { bodyBytes } from './body-bytes.ts'
+import { drained } from './drained.ts'
 
 /** What a request needs of its connection. */
 type Connection = {
   readonly remoteAddress: string
-  /** The next answer is the last one. */
-  readonly isLast: boolean
   /** Bytes that the kernel has not taken yet. */
   readonly bytesUnread: number
-  onceRead(listener: () => void): void
+  /** Whether the connection ends with this answer. */
+  endsWith(exchange: NodeExchange): boolean
   destroy(): void
 }
 
@@ -84,7 +84,7 @@ export class NodeExchange implements Exchange {
     this.#begin(status, headers)
     this.#response.end(content)
     const { bytesUnread } = this.#connection
-    if (bytesUnread > 0) this.#connection.onceRead(() => this.onRead?.())
+    if (bytesUnread > 0) this.#response.once('close', () => this.onRead?.())
     return bytesUnread
   }
 
@@ -92,11 +92,9 @@ export class NodeExchange implements Exchange {
     this.#begin(status, headers)
     const response = this.#response
     return {
-      write: content =>
-        new Promise(resolve => {
-          if (response.write(content) || response.destroyed) resolve()
-          else this.#connection.onceRead(resolve)
-        }),
+      write: async content => {
+        if (!response.write(content)) await drained(response)
+      },
       end: () => void response.end(),
     }
   }
@@ -107,7 +105,7 @@ export class NodeExchange implements Exchange {
 
   #begin(status: number, headers: AnswerHeaders): void {
     // While the service stops, an answer must close its connection, which would otherwise be kept alive.
-    if (this.#connection.isLast) headers.connection = 'close'
-    this.#response.writeHead(status, headers)
+    const isLast = this.#connection.endsWith(this)
+    this.#response.writeHead(status, isLast ? { ...headers, Connection: 'close' } : headers)
   }
 }

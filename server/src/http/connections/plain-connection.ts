@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { pace } from '../../domain/pace.ts'
 import type { Exchange } from '../exchange.ts'
+import { drained } from './drained.ts'
 import { PlainExchange } from './plain-exchange.ts'
 import { PlainRequestReader } from './plain-request.ts'
 
@@ -8,7 +9,7 @@ export type PlainConnectionOptions = {
   readonly traceHeader: string
   readonly serve: (exchange: Exchange) => void
   /** Gives the connection to Node's parser for good, with what was read of it. */
-  readonly handOver: (socket: Socket, bytes: Buffer, state: { hasEnded: boolean; isLast: boolean }) => void
+  readonly handOver: (socket: Socket, bytes: Buffer, hasEnded: boolean) => void
   readonly left: (connection: PlainConnection) => void
 }
 
@@ -22,10 +23,8 @@ export class PlainConnection {
   readonly #socket: Socket
   readonly #options: PlainConnectionOptions
   readonly #reader = new PlainRequestReader()
-  /** The request that is being answered. */
+  /** The request that is being answered, until the kernel has taken its answer. */
   #current: PlainExchange | undefined
-  /** From the request until the kernel has taken its answer. */
-  #isBusy = false
   /** The next answer is the last, as it says. */
   #isLast = false
   /** The last answer was given. */
@@ -60,38 +59,32 @@ export class PlainConnection {
   /** Ends the connection after the next answer, or soon if there is nothing to answer. */
   close(): void {
     this.#isLast = true
-    if (!this.#isBusy) this.#socket.setTimeout(pace.lastRequestMs)
+    if (this.#current === undefined) this.#socket.setTimeout(pace.lastRequestMs)
   }
 
   destroy(): void {
     this.#socket.destroy()
   }
 
-  /** Part of an answer that is not complete yet. */
-  write(text: string): number {
-    return this.#socket.write(text) ? 0 : this.#socket.writableLength
+  /** Part of an answer that is not complete yet. Resolves when more may follow. */
+  async write(text: string): Promise<void> {
+    if (!this.#socket.write(text)) await drained(this.#socket)
   }
 
-  /** The end of the answer. */
+  /** The end of the answer. Returns how many bytes wait for the client. */
   end(text: string): number {
     const socket = this.#socket
+    if (socket.destroyed) return 0
     if (this.isLast) {
       this.#isOver = true
-      socket.end(text)
+      // A client that does not close its side would keep a stopping server from ending.
+      socket.end(text, () => socket.setTimeout(pace.lastRequestMs))
       return socket.writableLength
     }
-    this.#isBusy = !socket.write(text)
-    if (this.#isBusy) return socket.writableLength
+    if (!socket.write(text)) return socket.writableLength
     this.#current = undefined
     this.#goOn()
     return 0
-  }
-
-  read(): Promise<void> {
-    return new Promise(resolve => {
-      if (this.#socket.destroyed) resolve()
-      this.#socket.once('drain', resolve).once('close', resolve)
-    })
   }
 
   #allowIdling(): void {
@@ -102,7 +95,7 @@ export class PlainConnection {
   readonly #onData = (bytes: Buffer): void => {
     // A further request could no longer be answered.
     if (this.#isOver) return
-    if (this.#isBusy) {
+    if (this.#current !== undefined) {
       this.#isPaused = true
       this.#socket.pause()
       this.#socket.unshift(bytes)
@@ -119,7 +112,6 @@ export class PlainConnection {
       this.#handOver(whole)
       return
     }
-    this.#isBusy = true
     // Its client may take longer to read the answer.
     if (this.#isLast) this.#allowIdling()
     const { bodyStart } = request
@@ -147,12 +139,10 @@ export class PlainConnection {
   }
 
   readonly #onDrain = (): void => {
-    // Not while an answer is still being written.
-    if (!this.#isBusy || this.#current?.isStreaming === true) return
-    this.#isBusy = false
     const answered = this.#current
+    if (answered?.state !== 'answered') return
     this.#current = undefined
-    answered?.onRead?.()
+    answered.onRead?.()
     this.#goOn()
   }
 
@@ -175,11 +165,13 @@ export class PlainConnection {
     // Node says what a request without its body is answered.
     if (held !== undefined) this.#handOver(held)
     // Not `end`: a client that does not close its side would keep a stopping server from ending.
-    else if (!this.#isBusy) this.#socket.destroySoon()
+    else if (this.#current === undefined) this.#socket.destroySoon()
   }
 
+  /** Nothing moves: the client does not read its answer, or asks nothing. A request that is worked on may take long. */
   readonly #onTimeout = (): void => {
-    if (this.#current?.isWorkedOn !== true) this.#socket.destroy()
+    const isWorkedOn = this.#current !== undefined && this.#current.state !== 'answered'
+    if (!isWorkedOn || this.#socket.writableLength > 0) this.#socket.destroy()
   }
 
   /** Nothing to do: the socket closes after an error. */
@@ -205,6 +197,6 @@ export class PlainConnection {
     socket.off('error', this.#onError)
     socket.off('close', this.#onClose)
     this.#options.left(this)
-    this.#options.handOver(socket, bytes, { hasEnded: this.#hasEnded, isLast: this.#isLast })
+    this.#options.handOver(socket, bytes, this.#hasEnded)
   }
 }

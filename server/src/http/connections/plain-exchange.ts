@@ -11,11 +11,10 @@ type Connection = {
   readonly keepAliveSeconds: number
   /** Whether the connection ends with this answer. */
   readonly isLast: boolean
-  /** These return how many bytes wait for the client. */
-  write(text: string): number
+  /** Resolves when more may follow, or the client has left. */
+  write(text: string): Promise<void>
+  /** Returns how many bytes wait for the client. */
   end(text: string): number
-  /** Resolves when the client has read what was written, or has left. */
-  read(): Promise<void>
   destroy(): void
 }
 
@@ -49,12 +48,8 @@ export class PlainExchange implements Exchange {
     this.#connection = connection
   }
 
-  get isWorkedOn(): boolean {
-    return this.#state === 'worked on'
-  }
-
-  get isStreaming(): boolean {
-    return this.#state === 'streaming'
+  get state(): 'worked on' | 'streaming' | 'answered' {
+    return this.#state
   }
 
   get remoteAddress(): string {
@@ -73,13 +68,15 @@ export class PlainExchange implements Exchange {
     const connection = this.#connection
     const head = this.#head(status, { ...headers, 'transfer-encoding': 'chunked' })
     this.#state = 'streaming'
-    connection.write(head)
+    void connection.write(head)
     return {
       write: async content => {
-        const bytes = Buffer.byteLength(content).toString(16)
-        if (connection.write(`${bytes}\r\n${content}\r\n`) > 0) await connection.read()
+        // Nothing would be the last chunk.
+        if (this.#state !== 'streaming' || content === '') return
+        await connection.write(`${Buffer.byteLength(content).toString(16)}\r\n${content}\r\n`)
       },
       end: () => {
+        if (this.#state !== 'streaming') return
         this.#state = 'answered'
         connection.end('0\r\n\r\n')
       },

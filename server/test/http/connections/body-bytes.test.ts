@@ -23,7 +23,7 @@ describe('the bytes of a body that arrives after its head', () => {
 
   test('§4.2.1 a body is read as it was sent, in however many pieces', async () => {
     const { socket, exchange } = await send(head('Transfer-Encoding: chunked'))
-    const whole = bodyBytes(...exchange)
+    const whole = bodyBytes(...exchange, () => true)
     for (const piece of ['3\r\none\r\n', '4\r\n two\r', '\n0\r\n\r\n']) socket.write(piece)
     assert.equal(String(await whole), 'one two')
     socket.destroy()
@@ -33,7 +33,7 @@ describe('the bytes of a body that arrives after its head', () => {
     const { socket, exchange } = await send(head('Transfer-Encoding: chunked'))
     const [request] = exchange
     const start = heldBytes()
-    const whole = bodyBytes(...exchange)
+    const whole = bodyBytes(...exchange, () => true)
     const chunks = 100_000
     const come = new Promise<void>(resolve => {
       let count = 0
@@ -49,13 +49,31 @@ describe('the bytes of a body that arrives after its head', () => {
 
   test('C2.19 a body is refused when more than the limit is announced, before a byte of it is read', async () => {
     const { socket, exchange } = await send(head('Content-Length: 1048577'))
-    await assert.rejects(async () => bodyBytes(...exchange), { code: 'bodyTooLarge' })
+    await assert.rejects(async () => bodyBytes(...exchange, () => true), { code: 'bodyTooLarge' })
     socket.destroy()
+  })
+
+  test('C37 a body for which there is no room is refused, whether it is announced or grows', async () => {
+    for (const [fields, body, asked] of [
+      [['Content-Length: 100'], '', [100]],
+      [['Transfer-Encoding: chunked'], '64\r\n', [0, 200]],
+    ] as const) {
+      const { socket, exchange } = await send(head(...fields) + body)
+      const rooms: number[] = []
+      const refused = bodyBytes(...exchange, room => {
+        rooms.push(room)
+        return room === 0
+      })
+      socket.write('x'.repeat(100))
+      await assert.rejects(async () => refused, { code: 'overloaded' })
+      assert.deepEqual(rooms, asked)
+      socket.destroy()
+    }
   })
 
   test('C2.10 nobody waits for the rest of a body whose sender has left', async () => {
     const { socket, exchange } = await send(`${head('Content-Length: 100')}some of it`)
-    const never = bodyBytes(...exchange)
+    const never = bodyBytes(...exchange, () => true)
     socket.destroy()
     await assert.rejects(async () => never, { code: 'invalidHttp' })
   })
