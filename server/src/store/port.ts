@@ -62,10 +62,7 @@ export type Store = StandaloneWrites & {
   scanTokens(tenant: number, after: string | undefined, limit: number): Promise<TokenRow[]>
   scanTerms(tenant: number, after: IndexEntry | undefined, limit: number): Promise<IndexEntry[]>
   scanMatches(tenant: number, after: MatchRow | undefined, limit: number): Promise<MatchRow[]>
-  /**
-   * Those entries that are not stored, or are stored with a different expiry, tag or signature. A stored entry from
-   * before signatures existed has none, and counts as stored.
-   */
+  /** Those entries that are not stored, or are stored with a different expiry, tag or signature. */
   findAbsentTerms(tenant: number, entries: readonly IndexEntry[]): Promise<IndexEntry[]>
 
   /** The kept answer for an idempotency key, unless it has expired at `now`. */

@@ -15,6 +15,7 @@ import { openPostgres, withClient } from '../../src/store/postgres/postgres-stor
 import { tables } from '../../src/store/tables.ts'
 import { CutLine } from '../rig/cut-line.ts'
 import { postgres, sqlite } from '../rig/engines.ts'
+import { becomeLaterRelease } from '../rig/later-migration.ts'
 import { livedInVault } from '../rig/lived-in-vault.ts'
 import { emptyDatabase, settingsOf } from '../rig/postgres-databases.ts'
 import { assertRefused, Site } from '../rig/program.ts'
@@ -266,7 +267,10 @@ describe('migrate-store refuses, in a line that says what to do', () => {
     cpSync(template.folder.path, folder.path, { recursive: true })
     database = await emptyDatabase()
   })
+  let leaveLaterRelease: (() => void) | undefined
   afterEach(async () => {
+    leaveLaterRelease?.()
+    leaveLaterRelease = undefined
     folder.remove()
     await database.drop()
   })
@@ -301,7 +305,9 @@ describe('migrate-store refuses, in a line that says what to do', () => {
     },
     {
       name: 'a source of an older release',
-      plant: () => inSource('PRAGMA user_version = 1'),
+      plant: async () => {
+        leaveLaterRelease = becomeLaterRelease()
+      },
       says: /has schema 1, this release needs \d+: run strongroom migrate --data \S+$/,
     },
     {
@@ -326,7 +332,8 @@ describe('migrate-store refuses, in a line that says what to do', () => {
       name: 'a database with the schema of an older release',
       plant: async () => {
         await (await openDatabase()).close()
-        await inDatabase('DELETE FROM migrations WHERE number > 1')
+        leaveLaterRelease = becomeLaterRelease()
+        await (await sqlite.open(folder.path)).close()
       },
       says: /has schema 1, this release needs \d+: run strongroom migrate, or give an empty database$/,
     },

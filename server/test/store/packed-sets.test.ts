@@ -29,7 +29,7 @@ const terms = fc.record({
     tokenId: text,
     createdAt: integer,
     expiresAt: nullable(integer),
-    signature: nullable(integer),
+    signature: integer,
   }),
   terms: fc.array(fc.record({ term: bytes, tag: nullable(bytes) })),
 })

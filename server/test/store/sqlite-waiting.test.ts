@@ -487,10 +487,10 @@ describe('index entries that wait (sqlite)', () => {
   test('C35.1 a server of an older release moves nothing once a newer one has migrated its file', async () => {
     await create('a')
     reach('CREATE TABLE later (x INTEGER)')
-    reach(`PRAGMA user_version = ${newestSchema + 1}`)
+    reach(`PRAGMA user_version = ${newestSchema() + 1}`)
     await assert.rejects(found('a'), isUnavailable)
     assert.deepEqual([idsIn('waiting_terms'), idsIn('terms')], [['a'], []])
-    reach(`PRAGMA user_version = ${newestSchema}`)
+    reach(`PRAGMA user_version = ${newestSchema()}`)
     reach('DROP TABLE later')
     assert.deepEqual(await found('a'), ['a'])
   })

@@ -128,7 +128,7 @@ export class BatchWriter {
     const statements = [...byTenant]
       .sort(([a], [b]) => a - b)
       .map(([tenant, ofTenant]) =>
-        this.#apply('apply_or_abort_2', tenant, mergeChanges(ofTenant.map(({ changes }) => changes))),
+        this.#apply('apply_or_abort', tenant, mergeChanges(ofTenant.map(({ changes }) => changes))),
       )
     try {
       await this.#transaction(statements)
@@ -142,7 +142,7 @@ export class BatchWriter {
   async #commitOneByOne(sets: readonly Packed[], wait?: typeof briefWait): Promise<BatchResult[]> {
     const answers = await this.#transaction(
       sets.map(set =>
-        this.#apply(set.changesGrants ? 'revise_or_undo_2' : 'apply_or_undo_2', set.tenant, set.changes),
+        this.#apply(set.changesGrants ? 'revise_or_undo' : 'apply_or_undo', set.tenant, set.changes),
       ),
       wait,
     )
@@ -154,7 +154,7 @@ export class BatchWriter {
   }
 
   #apply(
-    name: 'apply_or_abort_2' | 'apply_or_undo_2' | 'revise_or_undo_2',
+    name: 'apply_or_abort' | 'apply_or_undo' | 'revise_or_undo',
     tenant: number,
     changes: PackedChanges,
   ): Statement {
