@@ -85,11 +85,6 @@ export type Store = StandaloneWrites & {
    */
   grantsEpoch(): number
 
-  /**
-   * Whether the engine has lost track of entries that it keeps outside the index. Until `mendNumbers`, tokens lack those, and new
-   * tokens get all of theirs at once.
-   */
-  isAstray(): Promise<boolean>
   health(): Promise<void>
   /** The time by the clock of the storage server; undefined where that clock is this machine's. */
   time(): Promise<number | undefined>

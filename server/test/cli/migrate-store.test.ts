@@ -15,7 +15,7 @@ import { openPostgres, withClient } from '../../src/store/postgres/postgres-stor
 import { tables } from '../../src/store/tables.ts'
 import { CutLine } from '../rig/cut-line.ts'
 import { postgres, sqlite } from '../rig/engines.ts'
-import { becomeLaterRelease } from '../rig/later-migration.ts'
+import { becomeLaterRelease, laterRelease } from '../rig/later-migration.ts'
 import { livedInVault } from '../rig/lived-in-vault.ts'
 import { emptyDatabase, settingsOf } from '../rig/postgres-databases.ts'
 import { assertRefused, Site } from '../rig/program.ts'
@@ -35,7 +35,10 @@ describe('migrate-store', () => {
     site = new Site()
     database = await emptyDatabase()
   })
+  let leaveLaterRelease: (() => void) | undefined
   afterEach(async () => {
+    leaveLaterRelease?.()
+    leaveLaterRelease = undefined
     await site.remove()
     await database.drop()
   })
@@ -125,9 +128,9 @@ describe('migrate-store', () => {
     }
   })
 
-  for (const [what, statement, schema] of [
-    ['before its first table', 'CREATE TABLE vault_keys', 0],
-    ['between two migrations', 'INTO migrations (number, name) VALUES (2', 1],
+  for (const [what, statement, schema, isLater] of [
+    ['before its first table', 'CREATE TABLE vault_keys', 0, false],
+    ['between two migrations', 'INTO migrations (number, name) VALUES (2', 1, true],
   ] as const)
     test(`C35 a copy cut off while making the schema, ${what}, can be resumed, and until then nothing serves the database`, async () => {
       const vault = await TestVault.start({ engine: sqlite })
@@ -138,15 +141,19 @@ describe('migrate-store', () => {
         const { keys } = await vault.tenant({ owner })
         await vault.create(keys.owner, { id: 'moved', type: 'token', data: 'x' })
         await vault.close()
+        const release = isLater ? laterRelease : {}
+        if (isLater) leaveLaterRelease = becomeLaterRelease()
+        await (await sqlite.open(vault.folder.path)).close()
         line.cutOn(sent => sent.includes(statement), { isHeard: false })
         const cut = await site.run(['migrate-store', '--from', vault.folder.path], {
           STRONGROOM_DATABASE_URL: near.href,
+          ...release,
         })
         assert.equal(cut.code, 1, cut.stdout)
         assert.equal((await withClient(settingsOf(database.url), schemaState)).current, schema)
 
         const keyFile = ['--key-provider', 'file', '--master-key-file', join(vault.folder.path, 'master.key')]
-        const env = { STRONGROOM_DATABASE_URL: database.url }
+        const env = { STRONGROOM_DATABASE_URL: database.url, ...release }
         const unfinished =
           /a copy into this storage is not finished: run the same strongroom migrate-store again$/m
         for (const command of [['migrate'], ['tenant', 'list'], ['serve', '--port', '0']])
@@ -159,7 +166,8 @@ describe('migrate-store', () => {
         assert.match(finding.byHand, /^run the same strongroom migrate-store again/)
         await assert.rejects(openArrivingVault(settingsOf(database.url), 'another'), /is of another source/)
 
-        const { code, stdout } = await move(vault, '--json')
+        const [args] = moving(vault, '--json')
+        const { code, stdout } = await site.run(args, env)
         const { done, rows } = JSON.parse(stdout)
         assert.deepEqual({ code, done, tokens: rows.tokens }, { code: 0, done: true, tokens: 1 })
         await (await openPostgres(settingsOf(database.url))).close()

@@ -251,7 +251,7 @@ describe('a vault of an older release', () => {
     createMasterKeyFile(other)
     for (const command of [['migrate'], ['serve', '--port', '0']])
       assertRefused(
-        await run(...command, '--master-key-file', other),
+        await site.run([...command, ...site.vault, '--master-key-file', other], laterRelease),
         1,
         /does not open with the master key in \S+other\.key/,
       )

@@ -101,7 +101,6 @@ export const openPostgres = async (
     ...sharedReads(reader),
     ...standaloneWrites(() => writable(standaloneConnection), { isSharded, drain: () => queue.drain() }),
     grantsEpoch: () => watch.epoch(),
-    isAstray: async () => false,
     time: () => reader.row(serverTime, [], ({ at }) => Number(at)),
     close: async () => {
       await queue.drain()

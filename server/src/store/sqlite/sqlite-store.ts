@@ -73,7 +73,6 @@ export const openSqlite = ({
       return shared.scanTerms(tenant, after, limit)
     },
     ...standaloneInTurn(writer, queue, snapshot),
-    isAstray: settled.isAstray,
     health: async () => {
       await shared.health()
       requireOwnStorage()

@@ -176,8 +176,6 @@ const insertionOf = (
         signature: signatureOf(own.map(bytes)),
       },
       terms: own.map(name => ({ term: bytes(name), tag })),
-      // As in the vault, some entries are written at once and some may wait.
-      mayWait: Math.ceil(own.length / 2),
     })),
   })
 

@@ -134,8 +134,15 @@ export class BatchWriter {
       else if (position > 0) throw new HalfWrittenError()
       return conflict
     }
-    for (const effect of effects) this.#apply.effect(tenant, effect)
+    const inserted = insertedTokens(guarded)
+    for (const effect of effects) this.#apply.effect(tenant, effect, inserted)
     if (hasSavepoints) this.#database.exec('RELEASE one_set')
     return undefined
   }
+}
+
+const insertedTokens = (guarded: WriteSet['guarded']): ReadonlySet<string> => {
+  const ids = new Set<string>()
+  for (const change of guarded) if (change.kind === 'insertToken') ids.add(change.row.id)
+  return ids
 }

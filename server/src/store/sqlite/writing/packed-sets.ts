@@ -62,11 +62,9 @@ const unpackChange = (reader: ValueReader): GuardedChange => {
 const unpackEffect = (reader: ValueReader): Effect => {
   const next = reader.next<typeof added | typeof removed | Effect>()
   if (next !== added && next !== removed) return next
-  const mayWait = next === added ? reader.next<number>() : 0
   const of = unpackIndexed(reader)
   const terms = listOf(reader.next(), (): IndexTerm => ({ term: reader.next(), tag: reader.next() }))
-  if (next === removed) return { kind: 'removeTerms', of, terms }
-  return mayWait > 0 ? { kind: 'addTerms', of, terms, mayWait } : { kind: 'addTerms', of, terms }
+  return { kind: next === added ? 'addTerms' : 'removeTerms', of, terms }
 }
 
 const listOf = <T>(length: number, next: () => T): T[] => {
@@ -105,10 +103,8 @@ const unpackRow = (reader: ValueReader): WithoutTenant<TokenRow> => ({
   sealed: reader.next(),
 })
 
-const packTerms = (effect: Terms): void => {
-  const { kind, of, terms } = effect
+const packTerms = ({ kind, of, terms }: Terms): void => {
   writer.add(kind === 'addTerms' ? added : removed)
-  if (kind === 'addTerms') writer.add(effect.mayWait ?? 0)
   writer.add(of.tokenId)
   writer.add(of.createdAt)
   writer.add(of.expiresAt)

@@ -1,7 +1,13 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { Memo } from '../../../domain/memo.ts'
 import type { IndexedToken, IndexTerm } from '../../rows.ts'
-import { type PlacesOfPart, partCount, type TenantTerms, WaitingEntries } from '../waiting-entries.ts'
+import {
+  type PlacesOfPart,
+  partCount,
+  startOfBytes,
+  type TenantTerms,
+  WaitingEntries,
+} from '../waiting-entries.ts'
 
 /** How many entries gather before they are moved. In a vault of a million tokens, two then share a page of the index. */
 export const waitingDefault = 32_768
@@ -14,6 +20,9 @@ const partMax = 1_000
 
 /** How many terms that were asked for are remembered. */
 const askedMax = 1_000
+
+/** How many terms are remembered of those whose entries were written last. */
+const recentTerms = 4_096
 
 /** How many entries are moved in one transaction when nothing is added. */
 const movedAtOnce = 1_000
@@ -31,6 +40,8 @@ export class WaitingWrites {
   readonly #addedTo = new Uint16Array(partCount)
   /** Terms whose entries a read had moved. It looks again, and would never be done if more kept coming to wait. */
   readonly #asked = new Memo<true>(askedMax)
+  /** The first bytes of terms, each where others of its bytes say. */
+  readonly #recent = new Float64Array(recentTerms)
   #added: { readonly tenant: number; readonly term: Uint8Array; readonly tokenId: string }[] = []
 
   constructor(database: DatabaseSync, waitingMax: number) {
@@ -68,7 +79,7 @@ export class WaitingWrites {
 
   /** Appends an entry of a new token; false if it should rather be added to the index at once. */
   add(tenant: number, of: IndexedToken, { term, tag }: IndexTerm): boolean {
-    if (this.#entries.isAstray) return false
+    if (this.#isRecent(term) || this.#entries.isBroken) return false
     const part = term[0] ?? 0
     const added = this.#addedTo[part] ?? 0
     if (this.#entries.sizeOfPart(part) + added >= partMax || this.#isAsked(term)) return false
@@ -124,6 +135,15 @@ export class WaitingWrites {
   /** Once the transaction that moved them has been committed. */
   forget(moved: readonly PlacesOfPart[]): void {
     for (const part of moved) this.#entries.forget(part)
+  }
+
+  /** Whether the term had an entry lately. A new one goes right next to that, so its place in the index is not random. */
+  #isRecent(term: Uint8Array): boolean {
+    const start = startOfBytes(term)
+    const at = ((term[6] ?? 0) * 256 + (term[7] ?? 0)) % recentTerms
+    if (this.#recent[at] === start) return true
+    this.#recent[at] = start
+    return false
   }
 
   #isAsked(term: Uint8Array): boolean {

@@ -9,7 +9,8 @@ import { tokenGuards } from './token-guards.ts'
 
 export type ApplyChanges = {
   guarded(tenant: number, change: GuardedChange): Conflict | undefined
-  effect(tenant: number, effect: Effect): void
+  /** `inserted` are the tokens that the same set has inserted. */
+  effect(tenant: number, effect: Effect, inserted: ReadonlySet<string>): void
 }
 
 /** Holds the prepared statements for every kind of change. */
@@ -24,7 +25,11 @@ export const changeApplier = (database: DatabaseSync, waiting: WaitingWrites): A
         tenant,
         change,
       ),
-    effect: (tenant, effect) =>
-      (effects[effect.kind] as (tenant: number, effect: Effect) => void)(tenant, effect),
+    effect: (tenant, effect, inserted) =>
+      (effects[effect.kind] as (tenant: number, effect: Effect, inserted: ReadonlySet<string>) => void)(
+        tenant,
+        effect,
+        inserted,
+      ),
   }
 }
