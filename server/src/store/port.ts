@@ -24,7 +24,10 @@ import type { Match, Outcome, WriteSet } from './write-set.ts'
  * it returns is believed before it has been opened. Every engine passes test/store/store-contract.ts.
  */
 export type Store = StandaloneWrites & {
-  /** Resolves once the set is durable, or once a condition is known to have failed and nothing was written. */
+  /**
+   * Resolves once the set is durable, or once a condition is known to have failed and nothing was written. Tenants whose sets wait
+   * take turns; of one that has too much waiting, further sets are refused (`StoreOverloadedError`).
+   */
   commit(set: WriteSet): Promise<Outcome>
 
   getToken(tenant: number, id: string): Promise<TokenRow | undefined>
@@ -177,5 +180,13 @@ export class StoreUnavailableError extends Error {
     this.name = 'StoreUnavailableError'
     this.outage =
       outage ?? (cause instanceof StoreUnavailableError ? cause.outage : 'storage does not answer')
+  }
+}
+
+/** The tenant has more writes waiting than its share. Nothing of this one was done; those of other tenants are taken. */
+export class StoreOverloadedError extends StoreUnavailableError {
+  constructor() {
+    super('the write was not stored', { outage: 'more writes of its tenant wait than can be stored soon' })
+    this.name = 'StoreOverloadedError'
   }
 }

@@ -197,7 +197,7 @@ describe('index entries that wait (sqlite)', () => {
     const ask: Writer['ask'] = async request => {
       const answer = await thread.ask(request)
       if (request.kind === 'settle')
-        await thread.ask({ kind: 'commit', batches: [packSets([noisy(`later${++settled}`)])] })
+        await thread.ask({ kind: 'commit', batches: [packSets(tenant, [noisy(`later${++settled}`)])] })
       return answer
     }
     store = openSqlite({ path, writing: { ...thread, ask } })
@@ -295,16 +295,20 @@ describe('index entries that wait (sqlite)', () => {
     }
   })
 
-  test('C24.7 of the entries of a term that many tokens share, only the first waits', async () => {
+  test('C24.7 of the entries of a term that many tokens share, only the first waits, and only until the second', async () => {
     const rows = Array.from({ length: 1_200 }, (_, i) => rowOf(`same${String(i).padStart(4, '0')}`))
-    for (const some of [rows.slice(0, 600), rows.slice(600)])
-      await store.commit(
+    const createSome = (from: number, to: number) =>
+      store.commit(
         insertion(
           tenant,
-          some.map(row => ({ row, terms: [bytes('shared')] })),
+          rows.slice(from, to).map(row => ({ row, terms: [bytes('shared')] })),
         ),
       )
+    await createSome(0, 1)
     assert.equal(idsIn('waiting_terms').length, 1)
+    await createSome(1, 600)
+    await createSome(600, 1_200)
+    assert.deepEqual([idsIn('waiting_terms'), idsIn('terms')], [[], rows.map(({ id }) => id)])
     assert.equal(await store.countTokens({ tenant, groups: [[bytes('shared')]], now: 0 }), 1_200)
   })
 

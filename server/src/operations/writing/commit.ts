@@ -1,5 +1,6 @@
 import { VaultError } from '../../domain/errors.ts'
 import type { Json } from '../../domain/json/json.ts'
+import { StoreOverloadedError } from '../../store/port.ts'
 import type { Outcome, WriteSet } from '../../store/write-set.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
 import { keepingAnswer } from './kept-results.ts'
@@ -21,7 +22,10 @@ const commitKept = async (vault: Vault, set: WriteSet): Promise<Outcome> => {
   return outcome
 }
 
-/** Commits the set, unless it is empty. C27: the API keys of a tenant that was deleted meanwhile are gone, hence 401. */
+/**
+ * Commits the set, unless it is empty. C27: the API keys of a tenant that was deleted meanwhile are gone, hence 401. C2: whose
+ * backlog is too large is told to come back.
+ */
 export const commitSet = async (
   { store, changesWaiting }: Pick<Vault, 'store' | 'changesWaiting'>,
   set: WriteSet,
@@ -33,6 +37,8 @@ export const commitSet = async (
     const outcome = await store.commit(set)
     if (!outcome.committed && outcome.conflict === 'tenantGone') throw new VaultError('unauthorized')
     return outcome
+  } catch (error) {
+    throw error instanceof StoreOverloadedError ? new VaultError('overloaded') : error
   } finally {
     changesWaiting.count -= changes
   }

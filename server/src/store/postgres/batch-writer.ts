@@ -89,10 +89,20 @@ export class BatchWriter {
       if (!isOwnFault(error)) throw error
       // Retried alone, each set shows whether the fault is its own.
       if (sets.length === 1) return [failure(error)]
-      const results: BatchResult[] = []
-      for (const set of sets) results.push(...(await this.#commitPacked([set])))
-      return results
+      return this.#commitEach(sets)
     }
+  }
+
+  /** Commits each set in a transaction of its own, one after the other, as long as storage answers. */
+  async #commitEach(sets: readonly Packed[]): Promise<BatchResult[]> {
+    const results: BatchResult[] = []
+    try {
+      for (const set of sets) for (const result of await this.#commitPacked([set])) results.push(result)
+    } catch (error) {
+      // The sets before this one must still get their answers.
+      while (results.length < sets.length) results.push(failure(error))
+    }
+    return results
   }
 
   /** Commits each set in a transaction of its own, still in one round trip. */

@@ -20,7 +20,7 @@ const placements: readonly { readonly spread: string; readonly tables: readonly 
 ]
 
 /** Called on the coordinator and run where the tenant's rows are; the tenant is their first argument. */
-const delegatedFunctions = ['apply_or_abort', 'apply_or_undo']
+const delegatedFunctions = ['apply_or_abort', 'apply_or_undo', 'remove_zero_counters']
 
 /** What the delegated functions call there. */
 const calledFunctions = ['apply_changes', 'move_counters']

@@ -153,7 +153,7 @@ export class WaitingEntries {
     const wanted = startOfBytes(term)
     const places: number[] = []
     this.#forEach(part, (place, ofTenant, start) => {
-      if (start === wanted && ofTenant === tenant && this.#isWaiting(place, part)) places.push(place)
+      if (start === wanted && ofTenant === tenant && this.isWaiting(place, part)) places.push(place)
     })
     return { part, places }
   }
@@ -165,7 +165,7 @@ export class WaitingEntries {
     const hash = hashOf(tokenId)
     const places: number[] = []
     this.#forEach(part, (place, ofTenant, start, ofToken) => {
-      if (ofToken === hash && start === wanted && ofTenant === tenant && this.#isWaiting(place, part))
+      if (ofToken === hash && start === wanted && ofTenant === tenant && this.isWaiting(place, part))
         places.push(place)
     })
     return places
@@ -175,7 +175,7 @@ export class WaitingEntries {
   ofPart(part: number, upTo = Number.POSITIVE_INFINITY): PlacesOfPart {
     const entries: [place: number, tenant: number, start: number][] = []
     this.#forEach(part, (place, tenant, start) => {
-      if (place <= upTo && this.#isWaiting(place, part)) entries.push([place, tenant, start])
+      if (place <= upTo && this.isWaiting(place, part)) entries.push([place, tenant, start])
     })
     entries.sort((a, b) => a[1] - b[1] || a[2] - b[2])
     return { part, places: entries.map(([place]) => place) }
@@ -193,7 +193,8 @@ export class WaitingEntries {
     this.#keep(part, place => !gone.has(place))
   }
 
-  #isWaiting(place: number, part: number): boolean {
+  /** Whether an entry of this part can still wait at this place: then it was not moved with its part. */
+  isWaiting(place: number, part: number): boolean {
     return place > this.#upTo || part >= this.#movedParts
   }
 

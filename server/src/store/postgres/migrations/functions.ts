@@ -214,6 +214,30 @@ export const functions = `
         DO UPDATE SET value = counters.value + excluded.value, at = greatest(counters.at, excluded.at);
     END $$;
 
+    -- Removes those of these counters that stand at zero, unless they say when they last rose. Their rows are locked first, so
+    -- that none of them moves meanwhile, in the order in which they are moved. What is removed adds up to zero, whatever rows
+    -- are added meanwhile.
+    CREATE FUNCTION remove_zero_counters(for_tenant bigint, names text[])
+    RETURNS void LANGUAGE plpgsql AS $$
+    DECLARE
+      zero text;
+      held smallint[];
+    BEGIN
+      FOR zero IN
+        SELECT name FROM counters WHERE tenant = for_tenant AND name = ANY (names)
+        GROUP BY name HAVING sum(value) = 0 AND max(at) IS NULL ORDER BY name
+      LOOP
+        SELECT array_agg(shard) INTO held FROM (
+          SELECT shard FROM counters WHERE tenant = for_tenant AND name = zero ORDER BY shard FOR UPDATE
+        ) locked;
+        PERFORM FROM counters WHERE tenant = for_tenant AND name = zero AND shard = ANY (held)
+        HAVING sum(value) = 0 AND max(at) IS NULL;
+        IF FOUND THEN
+          DELETE FROM counters WHERE tenant = for_tenant AND name = zero AND shard = ANY (held);
+        END IF;
+      END LOOP;
+    END $$;
+
     -- Changes of who may do what; each stands behind reviseTenant, so none needs a condition of its own.
     CREATE FUNCTION apply_grants(for_tenant bigint, more jsonb) RETURNS void LANGUAGE plpgsql AS $$
     DECLARE
