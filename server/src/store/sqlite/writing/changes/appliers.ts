@@ -12,8 +12,8 @@ export type Effects<K extends Effect['kind']> = {
   readonly [Kind in K]: (
     tenant: number,
     effect: Extract<Effect, { kind: Kind }>,
-    /** Tokens that the same set has inserted. */
-    inserted: ReadonlySet<string>,
+    /** Whether the same set has inserted the token. */
+    isNew: (tokenId: string) => boolean,
   ) => void
 }
 

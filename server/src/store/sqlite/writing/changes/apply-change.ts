@@ -9,8 +9,8 @@ import { tokenGuards } from './token-guards.ts'
 
 export type ApplyChanges = {
   guarded(tenant: number, change: GuardedChange): Conflict | undefined
-  /** `inserted` are the tokens that the same set has inserted. */
-  effect(tenant: number, effect: Effect, inserted: ReadonlySet<string>): void
+  /** `isNew` tells whether the same set has inserted a token. */
+  effect(tenant: number, effect: Effect, isNew: (tokenId: string) => boolean): void
 }
 
 /** Holds the prepared statements for every kind of change. */
@@ -25,11 +25,7 @@ export const changeApplier = (database: DatabaseSync, waiting: WaitingWrites): A
         tenant,
         change,
       ),
-    effect: (tenant, effect, inserted) =>
-      (effects[effect.kind] as (tenant: number, effect: Effect, inserted: ReadonlySet<string>) => void)(
-        tenant,
-        effect,
-        inserted,
-      ),
+    effect: (tenant, effect, isNew) =>
+      (effects[effect.kind] as ApplyChanges['effect'])(tenant, effect, isNew),
   }
 }

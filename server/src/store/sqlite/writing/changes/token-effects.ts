@@ -44,11 +44,11 @@ export const tokenEffects = (database: DatabaseSync, waiting: WaitingWrites): Ef
     releaseMatch: (tenant, { match, tokenId }) => {
       releaseMatch.run(tenant, match.term, match.tag, tokenId)
     },
-    addTerms: (tenant, { of, terms }, inserted) => {
+    addTerms: (tenant, { of, terms }, isNew) => {
       const { tokenId, createdAt, expiresAt, signature } = of
-      const isNew = inserted.has(tokenId)
+      const mayWait = isNew(tokenId)
       for (const entry of terms) {
-        if (isNew && waiting.add(tenant, of, entry)) continue
+        if (mayWait && waiting.add(tenant, of, entry)) continue
         addTerm.run(tenant, entry.term, createdAt, tokenId, expiresAt, entry.tag, signature)
       }
     },
