@@ -143,7 +143,7 @@ export const indexEntry = (row: Columns): IndexEntry => ({
   createdAt: integer(row.created_at),
   tokenId: text(row.token_id),
   expiresAt: optionalInteger(row.expires_at),
-  signature: optionalInteger(row.signature),
+  signature: integer(row.signature),
   tag: row.tag === null || row.tag === undefined ? null : bytes(row.tag),
 })
 

@@ -1,4 +1,6 @@
-import { StoreUnavailableError } from './port.ts'
+import { FairQueue } from './fair-queue.ts'
+import { StoreOverloadedError, StoreUnavailableError } from './port.ts'
+import { weightOf } from './weight.ts'
 import type { Outcome, WriteSet } from './write-set.ts'
 
 /** What became of one set: its outcome, or, if storage could not take it, the engine's reason in constant words. */
@@ -7,26 +9,36 @@ export type BatchResult = Outcome | { readonly failed: string }
 /** Commits sets together. Each lane has at most one batch in flight. */
 export type CommitBatch = (sets: readonly WriteSet[], lane: number) => Promise<readonly BatchResult[]>
 
-type QueuedSet = { set: WriteSet; resolve: (outcome: Outcome) => void; reject: (error: Error) => void }
+type QueuedSet = {
+  readonly set: WriteSet
+  readonly isHeavy: boolean
+  readonly resolve: (outcome: Outcome) => void
+  readonly reject: (error: Error) => void
+  isTaken: boolean
+}
 
-/** These bound how long one transaction takes and how much it sends over a connection. A set is never split. */
-const changesPerBatch = 4_000
-const setsPerBatch = 500
-const bytesPerBatch = 1 << 25
+/** How much one transaction holds: 10 to 20 ms of the thread that writes. A set is never split. */
+export const batchWeight = 1_000
+
+/** How much may wait in all: one to two seconds' worth. */
+const waitingWeight = 100_000
 
 /** Resolves once everything that runs without a pause has run, such as the other requests of the same step. */
 const stepEnds = (): Promise<void> => new Promise(resolve => process.nextTick(resolve))
 
 /**
  * Group commit. Sets that arrive without a pause between them, or while every lane is busy, are committed together and
- * share one fsync. Their promises resolve after the commit, never before.
+ * share one fsync. Their promises resolve after the commit, never before. If more waits than one commit holds, tenants take turns
+ * (fair-queue.ts).
  */
 export class CommitQueue {
   readonly #commit: CommitBatch
   /** What each lane is working on. */
   readonly #batches: (Promise<void> | undefined)[]
   readonly #oneTenant: boolean
-  #waiting: QueuedSet[] = []
+  readonly #waiting = new FairQueue<QueuedSet>()
+  /** One lane at most works on a set that is more than a batch holds, so that the other lanes are free for the rest. */
+  #hasHeavyLane = false
 
   /** With `oneTenant`, a batch holds sets of a single tenant, so a sharded database commits it on one shard. */
   constructor(
@@ -38,9 +50,18 @@ export class CommitQueue {
     this.#oneTenant = oneTenant
   }
 
+  /**
+   * Refuses a set of a tenant that has as much waiting already as there is room left; as much as one batch it may always have. So a
+   * backlog of one tenant takes up half of the room at most, and the others are let in.
+   */
   add(set: WriteSet): Promise<Outcome> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ set, resolve, reject })
+      const weight = weightOf(set)
+      const own = this.#waiting.weightOf(set.tenant)
+      if (own > 0 && own + weight > Math.max(batchWeight, waitingWeight - this.#waiting.weight))
+        throw new StoreOverloadedError()
+      const isHeavy = weight > batchWeight
+      this.#waiting.add(set.tenant, { set, isHeavy, resolve, reject, isTaken: false }, weight)
       const idle = this.#batches.indexOf(undefined)
       if (idle >= 0) void this.#run(idle)
     })
@@ -48,16 +69,20 @@ export class CommitQueue {
 
   /** Resolves once the sets that were added before are answered, however many come after them. */
   async drain(): Promise<void> {
-    const newest = this.#waiting.at(-1)
-    while (newest !== undefined && this.#waiting.includes(newest)) await Promise.all(this.#batches)
-    await Promise.all(this.#batches)
+    const lasts = this.#waiting.lasts()
+    while (lasts.some(({ isTaken }) => !isTaken)) await Promise.race(this.#underWay())
+    await Promise.all(this.#underWay())
+  }
+
+  #underWay(): Promise<void>[] {
+    return this.#batches.filter(batch => batch !== undefined)
   }
 
   async #run(lane: number): Promise<void> {
     do {
       this.#batches[lane] = this.#commitNext(lane)
       await this.#batches[lane]
-    } while (this.#waiting.length > 0)
+    } while (this.#waiting.has(batchWeight, { onlyLight: this.#hasHeavyLane }))
     this.#batches[lane] = undefined
   }
 
@@ -65,53 +90,29 @@ export class CommitQueue {
     // A first set that left alone would cost the sets right behind it an fsync of their own. Waiting for the whole turn
     // of the event loop would make the writer and the requests wait for each other by turns: a fifth fewer creates.
     await stepEnds()
-    const batch = this.#takeBatch()
+    const batch = this.#waiting.take(batchWeight, {
+      oneTenant: this.#oneTenant,
+      onlyLight: this.#hasHeavyLane,
+    })
     if (batch.length === 0) return
-    let results: readonly BatchResult[]
+    const isHeavy = batch.some(queued => queued.isHeavy)
+    for (const queued of batch) queued.isTaken = true
+    if (isHeavy) this.#hasHeavyLane = true
     try {
-      results = await this.#commit(
+      const results = await this.#commit(
         batch.map(({ set }) => set),
         lane,
       )
+      batch.forEach(({ resolve, reject }, position) => {
+        const result = results[position] ?? { failed: 'the set was not answered' }
+        if ('failed' in result) reject(new StoreUnavailableError(notStored, { outage: result.failed }))
+        else resolve(result)
+      })
     } catch (error) {
       for (const { reject } of batch) reject(new StoreUnavailableError(notStored, { cause: error }))
-      return
     }
-    batch.forEach(({ resolve, reject }, position) => {
-      const result = results[position] ?? { failed: 'the set was not answered' }
-      if ('failed' in result) reject(new StoreUnavailableError(notStored, { outage: result.failed }))
-      else resolve(result)
-    })
+    if (isHeavy) this.#hasHeavyLane = false
   }
-
-  #takeBatch(): QueuedSet[] {
-    const tenant = this.#oneTenant ? this.#waiting[0]?.set.tenant : undefined
-    const batch: QueuedSet[] = []
-    const left: QueuedSet[] = []
-    let changes = 0
-    let bytes = 0
-    for (const next of this.#waiting) {
-      const { guarded, effects } = next.set
-      const fits =
-        batch.length === 0 ||
-        (changes < changesPerBatch && bytes < bytesPerBatch && batch.length < setsPerBatch)
-      if (fits && (tenant === undefined || next.set.tenant === tenant)) {
-        batch.push(next)
-        changes += guarded.length + effects.length
-        bytes += sealedBytes(guarded)
-      } else left.push(next)
-    }
-    this.#waiting = left
-    return batch
-  }
-}
-
-/** The sealed bytes are nearly all of a set's size. */
-const sealedBytes = (guarded: WriteSet['guarded']): number => {
-  let bytes = 0
-  for (const change of guarded)
-    if ('row' in change && 'sealed' in change.row) bytes += change.row.sealed.length
-  return bytes
 }
 
 const notStored = 'the write was not stored'

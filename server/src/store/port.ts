@@ -24,7 +24,10 @@ import type { Match, Outcome, WriteSet } from './write-set.ts'
  * it returns is believed before it has been opened. Every engine passes test/store/store-contract.ts.
  */
 export type Store = StandaloneWrites & {
-  /** Resolves once the set is durable, or once a condition is known to have failed and nothing was written. */
+  /**
+   * Resolves once the set is durable, or once a condition is known to have failed and nothing was written. Tenants whose sets wait
+   * take turns; of one that has too much waiting, further sets are refused (`StoreOverloadedError`).
+   */
   commit(set: WriteSet): Promise<Outcome>
 
   getToken(tenant: number, id: string): Promise<TokenRow | undefined>
@@ -62,10 +65,7 @@ export type Store = StandaloneWrites & {
   scanTokens(tenant: number, after: string | undefined, limit: number): Promise<TokenRow[]>
   scanTerms(tenant: number, after: IndexEntry | undefined, limit: number): Promise<IndexEntry[]>
   scanMatches(tenant: number, after: MatchRow | undefined, limit: number): Promise<MatchRow[]>
-  /**
-   * Those entries that are not stored, or are stored with a different expiry, tag or signature. A stored entry from
-   * before signatures existed has none, and counts as stored.
-   */
+  /** Those entries that are not stored, or are stored with a different expiry, tag or signature. */
   findAbsentTerms(tenant: number, entries: readonly IndexEntry[]): Promise<IndexEntry[]>
 
   /** The kept answer for an idempotency key, unless it has expired at `now`. */
@@ -88,11 +88,6 @@ export type Store = StandaloneWrites & {
    */
   grantsEpoch(): number
 
-  /**
-   * Whether the engine has lost track of entries that it keeps outside the index. Until `mendNumbers`, tokens lack those, and new
-   * tokens get all of theirs at once.
-   */
-  isAstray(): Promise<boolean>
   health(): Promise<void>
   /** The time by the clock of the storage server; undefined where that clock is this machine's. */
   time(): Promise<number | undefined>
@@ -185,5 +180,13 @@ export class StoreUnavailableError extends Error {
     this.name = 'StoreUnavailableError'
     this.outage =
       outage ?? (cause instanceof StoreUnavailableError ? cause.outage : 'storage does not answer')
+  }
+}
+
+/** The tenant has more writes waiting than its share. Nothing of this one was done; those of other tenants are taken. */
+export class StoreOverloadedError extends StoreUnavailableError {
+  constructor() {
+    super('the write was not stored', { outage: 'more writes of its tenant wait than can be stored soon' })
+    this.name = 'StoreOverloadedError'
   }
 }

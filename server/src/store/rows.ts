@@ -36,8 +36,8 @@ export type IndexedToken = {
   readonly tokenId: string
   readonly createdAt: number
   readonly expiresAt: number | null
-  /** The signature of all the token's terms (term-signature.ts); null if written before signatures existed. */
-  readonly signature: number | null
+  /** The signature of all the token's terms (term-signature.ts). */
+  readonly signature: number
 }
 
 /** A keyed hash by which a token is found. */

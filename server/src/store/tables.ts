@@ -117,7 +117,7 @@ export const tables: readonly Table[] = [
       token_id: 'text',
       expires_at: 'integer?',
       tag: 'bytes?',
-      signature: 'integer?',
+      signature: 'integer',
     },
     key: 'tenant, term, created_at, token_id DESC',
     holds: 'content',

@@ -49,16 +49,7 @@ export type GuardedChange =
 /** Applied once every condition has held. */
 export type Effect =
   | { readonly kind: 'releaseMatch'; readonly match: Match; readonly tokenId: string }
-  | {
-      readonly kind: 'addTerms'
-      readonly of: IndexedToken
-      readonly terms: readonly IndexTerm[]
-      /**
-       * How many of the terms, the last ones, have random places in the index, and belong to a new token. An engine may put off
-       * writing them there, as long as every read finds them.
-       */
-      readonly mayWait?: number
-    }
+  | { readonly kind: 'addTerms'; readonly of: IndexedToken; readonly terms: readonly IndexTerm[] }
   | { readonly kind: 'removeTerms'; readonly of: IndexedToken; readonly terms: readonly IndexTerm[] }
   | { readonly kind: 'putTransient'; readonly row: WithoutTenant<TransientRow> }
   | { readonly kind: 'dropTransient'; readonly tokenId: string; readonly field: string }

@@ -173,7 +173,7 @@ describe('a vault distributed over Citus', () => {
     )
     assert.deepEqual(
       delegated.map(({ name }) => name),
-      ['apply_or_abort_2', 'apply_or_undo_2'],
+      ['apply_or_abort', 'apply_or_undo', 'remove_zero_counters'],
     )
     const { keys } = await vault.tenant(applications)
     await vault.create(keys.owner, { type: 'token', data: 'x' })

@@ -10,7 +10,7 @@ const tableRow = ({ sent, plan }: Explained): string =>
   `| ${whatIsRead(sent, plan)} | ${[...sent.by].join(', ')} | ${taskCount(plan) ?? "the coordinator's own"} |\n`
 
 const whatIsRead = ({ text }: Sent, plan: readonly string[]): string => {
-  const [, called] = /^SELECT (\w+_2)\(/.exec(text) ?? []
+  const [, called] = /^SELECT (\w+_(?:abort|undo))\(/.exec(text) ?? []
   if (called !== undefined) return `\`${called}\``
   // A shard is named after its table, with a number.
   const tables = plan.flatMap(line => / on ([a-z_]+)_\d+/.exec(line)?.[1] ?? [])

@@ -8,7 +8,7 @@ import { type Explained, explainedMarkdown, taskCount } from './explained-markdo
 import { type Sent, statementsOfRequests } from './request-path.ts'
 
 /** A change of grants: it affects tables that every node holds, and is made by the coordinator. */
-const isMadeByCoordinator = ({ text }: Sent): boolean => text.includes('revise_or_undo_2')
+const isMadeByCoordinator = ({ text }: Sent): boolean => text.includes('revise_or_undo')
 
 describe('what requests ask of a Citus cluster', () => {
   let vault: TestVault
@@ -19,8 +19,8 @@ describe('what requests ask of a Citus cluster', () => {
     connection = new Connection({ ...settingsOf(await databaseOf(vault.folder.path)), plansPerValue: true })
     // A batch of several sets is sent the same way as a single set.
     statements = (await statementsOfRequests(vault)).flatMap(sent =>
-      sent.text.includes('apply_or_undo_2')
-        ? [sent, { ...sent, text: sent.text.replace('apply_or_undo_2', 'apply_or_abort_2') }]
+      sent.text.includes('apply_or_undo')
+        ? [sent, { ...sent, text: sent.text.replace('apply_or_undo', 'apply_or_abort') }]
         : [sent],
     )
   })

@@ -42,10 +42,11 @@ import { openVault } from '../../src/operations/vault/open-vault.ts'
 import { operatorOf } from '../../src/operations/vault/operator.ts'
 import type { Vault } from '../../src/operations/vault/vault.ts'
 import { openPostgres } from '../../src/store/postgres/postgres-store.ts'
-import { migrateTo, newestSchema } from '../../src/store/sqlite/migrate.ts'
+import { newestSchema } from '../../src/store/sqlite/migrate.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
 import { callerOf } from '../rig/caller-of.ts'
 import { certificate } from '../rig/certificates.ts'
+import { becomeLaterRelease, laterRelease } from '../rig/later-migration.ts'
 import { emptyDatabase, settingsOf } from '../rig/postgres-databases.ts'
 import { assertRefused, type Result, Site } from '../rig/program.ts'
 
@@ -71,7 +72,12 @@ describe('doctor', () => {
     copyFileSync(site.masterKeyFile, masterKeyFile)
     flags = ['--data', data, '--key-provider', 'file', '--master-key-file', masterKeyFile]
   })
-  afterEach(() => site.remove())
+  let leaveLaterRelease: (() => void) | undefined
+  afterEach(() => {
+    leaveLaterRelease?.()
+    leaveLaterRelease = undefined
+    return site.remove()
+  })
 
   /** The vault as a process with a different clock would use it. */
   const withVault = async (now: number, work: (vault: Vault) => Promise<unknown>): Promise<void> => {
@@ -142,7 +148,7 @@ describe('doctor', () => {
       assert.match(stderr, /\/path\/to\/.*No such file or directory/)
       assert.deepEqual(everything(), before)
     }
-    const { code, stderr } = await site.shell(filled(command, known ?? ''))
+    const { code, stderr } = await site.shell(filled(command, known ?? ''), leaveLaterRelease && laterRelease)
     assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
   }
   /** Every file of the vault and its master key, with its content. */
@@ -259,15 +265,13 @@ describe('doctor', () => {
     },
     {
       name: 'an older schema',
-      plant: () => {
-        mkdirSync(data, { mode: 0o700 })
-        const opened = new DatabaseSync(database)
-        migrateTo(opened, newestSchema - 1)
-        opened.close()
+      plant: async () => {
+        await makeVault()
+        leaveLaterRelease = becomeLaterRelease()
         return undefined
       },
       check: 'storage',
-      says: new RegExp(`^storage has schema ${newestSchema - 1}, this release needs ${newestSchema}$`),
+      says: new RegExp(`^storage has schema ${newestSchema()}, this release needs ${newestSchema() + 1}$`),
     },
     {
       name: 'a schema that lacks some indexes and triggers',
@@ -516,7 +520,7 @@ describe('doctor', () => {
 
   test('C35 doctor finds a newer schema and says to install the newer release, not to replace the vault', async () => {
     await makeVault()
-    const newer = newestSchema + 1
+    const newer = newestSchema() + 1
     const opened = new DatabaseSync(database)
     opened.exec(`PRAGMA user_version = ${newer}`)
     opened.close()

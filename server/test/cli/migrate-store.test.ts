@@ -18,6 +18,7 @@ import { openRestingVault } from '../../src/store/sqlite/resting-vault.ts'
 import { tables } from '../../src/store/tables.ts'
 import { CutLine } from '../rig/cut-line.ts'
 import { postgres, sqlite } from '../rig/engines.ts'
+import { becomeLaterRelease, laterRelease } from '../rig/later-migration.ts'
 import { livedInVault } from '../rig/lived-in-vault.ts'
 import { emptyDatabase, settingsOf } from '../rig/postgres-databases.ts'
 import { assertRefused, Site } from '../rig/program.ts'
@@ -38,7 +39,10 @@ describe('migrate-store', () => {
     site = new Site()
     database = await emptyDatabase()
   })
+  let leaveLaterRelease: (() => void) | undefined
   afterEach(async () => {
+    leaveLaterRelease?.()
+    leaveLaterRelease = undefined
     await site.remove()
     await database.drop()
   })
@@ -196,9 +200,9 @@ describe('migrate-store', () => {
       }
     })
 
-  for (const [what, statement, schema] of [
-    ['before its first table', 'CREATE TABLE vault_keys', 0],
-    ['between two migrations', 'INTO migrations (number, name) VALUES (2', 1],
+  for (const [what, statement, schema, isLater] of [
+    ['before its first table', 'CREATE TABLE vault_keys', 0, false],
+    ['between two migrations', 'INTO migrations (number, name) VALUES (2', 1, true],
   ] as const)
     test(`C35 a copy cut off while making the schema, ${what}, can be resumed, and until then nothing serves the database`, async () => {
       const vault = await TestVault.start({ engine: sqlite })
@@ -209,15 +213,19 @@ describe('migrate-store', () => {
         const { keys } = await vault.tenant({ owner })
         await vault.create(keys.owner, { id: 'moved', type: 'token', data: 'x' })
         await vault.close()
+        const release = isLater ? laterRelease : {}
+        if (isLater) leaveLaterRelease = becomeLaterRelease()
+        await (await sqlite.open(vault.folder.path)).close()
         line.cutOn(sent => sent.includes(statement), { isHeard: false })
         const cut = await site.run(['migrate-store', '--from', vault.folder.path], {
           STRONGROOM_DATABASE_URL: near.href,
+          ...release,
         })
         assert.equal(cut.code, 1, cut.stdout)
         assert.equal((await withClient(settingsOf(database.url), schemaState)).current, schema)
 
         const keyFile = ['--key-provider', 'file', '--master-key-file', join(vault.folder.path, 'master.key')]
-        const env = { STRONGROOM_DATABASE_URL: database.url }
+        const env = { STRONGROOM_DATABASE_URL: database.url, ...release }
         const unfinished =
           /a copy into this storage is not finished: run the same strongroom migrate-store --.* again$/m
         for (const command of [['migrate'], ['tenant', 'list'], ['serve', '--port', '0']])
@@ -230,7 +238,8 @@ describe('migrate-store', () => {
         assert.match(finding.byHand, /^run the same strongroom migrate-store again/)
         await assert.rejects(openArrivingVault(settingsOf(database.url), 'another'), /is of another source/)
 
-        const { code, stdout } = await move(vault, '--json')
+        const [args] = moving(vault, '--json')
+        const { code, stdout } = await site.run(args, env)
         const { done, rows } = JSON.parse(stdout)
         assert.deepEqual({ code, done, tokens: rows.tokens }, { code: 0, done: true, tokens: 1 })
         await (await openPostgres(settingsOf(database.url))).close()
@@ -338,7 +347,10 @@ describe('migrate-store refuses, in a line that says what to do', () => {
     cpSync(template.folder.path, folder.path, { recursive: true })
     database = await emptyDatabase()
   })
+  let leaveLaterRelease: (() => void) | undefined
   afterEach(async () => {
+    leaveLaterRelease?.()
+    leaveLaterRelease = undefined
     folder.remove()
     await database.drop()
   })
@@ -373,7 +385,9 @@ describe('migrate-store refuses, in a line that says what to do', () => {
     },
     {
       name: 'a source of an older release',
-      plant: () => inSource('PRAGMA user_version = 1'),
+      plant: async () => {
+        leaveLaterRelease = becomeLaterRelease()
+      },
       says: /has schema 1, this release needs \d+: run strongroom migrate --data \S+$/,
     },
     {
@@ -398,7 +412,8 @@ describe('migrate-store refuses, in a line that says what to do', () => {
       name: 'a database with the schema of an older release',
       plant: async () => {
         await (await openDatabase()).close()
-        await inDatabase('DELETE FROM migrations WHERE number > 1')
+        leaveLaterRelease = becomeLaterRelease()
+        await (await sqlite.open(folder.path)).close()
       },
       says: /has schema 1, this release needs \d+: run strongroom migrate --.*, or give an empty database$/,
     },

@@ -10,9 +10,12 @@ import { Report } from '../../src/cli/doctor/report.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { createMasterKeyFile } from '../../src/keys/file/create-master-key-file.ts'
 import { migrations as postgresMigrations } from '../../src/store/postgres/migrate.ts'
-import { migrateTo, newestSchema as newest } from '../../src/store/sqlite/migrate.ts'
+import { newestSchema } from '../../src/store/sqlite/migrate.ts'
+import { laterRelease } from '../rig/later-migration.ts'
 import { emptyDatabase } from '../rig/postgres-databases.ts'
 import { assertRefused, call, Site } from '../rig/program.ts'
+
+const newest = newestSchema()
 
 describe('migrate', () => {
   let site: Site
@@ -39,14 +42,20 @@ describe('migrate', () => {
   })
 
   test('C35 --status reports what is pending and changes nothing', async () => {
-    plant(database => migrateTo(database, newest - 1))
-    const expected = { current: newest - 1, newest, pending: true }
-    assert.deepEqual(await site.json('migrate', '--status'), expected)
-    const { stdout } = await site.run(['migrate', '--status', '--data', site.data])
-    assert.equal(stdout, `schema ${newest - 1} of ${newest}; run strongroom migrate --data ${site.data}\n`)
-    assert.deepEqual(await site.json('migrate', '--status'), expected)
-    assert.deepEqual(await site.json('migrate'), { current: newest, newest, pending: false })
-    assert.deepEqual(await site.json('migrate', '--status'), { current: newest, newest, pending: false })
+    await site.json('migrate')
+    const later = newest + 1
+    const run = async (...args: string[]) =>
+      (await site.run(['migrate', ...args, ...site.vault], laterRelease)).stdout
+    const pending = { current: newest, newest: later, pending: true }
+    assert.deepEqual(JSON.parse(await run('--status', '--json')), pending)
+    assert.match(
+      await run('--status'),
+      new RegExp(`^schema ${newest} of ${later}; run strongroom migrate( --\\S+ \\S+)+\n$`),
+    )
+    assert.deepEqual(JSON.parse(await run('--status', '--json')), pending)
+    const upToDate = { current: later, newest: later, pending: false }
+    assert.deepEqual(JSON.parse(await run('--json')), upToDate)
+    assert.deepEqual(JSON.parse(await run('--status', '--json')), upToDate)
   })
 
   test('C35 --status without a vault is refused and makes nothing', async () => {
@@ -326,31 +335,28 @@ describe('a vault on a database server', () => {
   })
 
   test('C35 of an older release is not changed by a command that only uses it, nor by anyone with another master key', async () => {
-    const run = (...args: string[]) =>
-      site.run([...args, ...site.keys], { STRONGROOM_DATABASE_URL: empty.url })
-    assert.equal((await run('migrate')).code, 0)
-    assert.equal((await run('tenant', 'create', '--name', 'X')).code, 0)
-    const client = new pg.Client(empty.url)
-    await client.connect()
+    const run = (args: string[], env: Record<string, string> = laterRelease) =>
+      site.run([...args, ...(args.includes('--master-key-file') ? [] : site.keys)], {
+        ...env,
+        STRONGROOM_DATABASE_URL: empty.url,
+      })
+    assert.equal((await run(['migrate'], {})).code, 0)
+    assert.equal((await run(['tenant', 'create', '--name', 'X'], {})).code, 0)
     const newestHere = postgresMigrations.at(-1)?.number ?? 0
-    await client.query('DELETE FROM migrations WHERE number = $1', [newestHere])
     const wait = new RegExp(
-      `has schema ${newestHere - 1}, this release needs ${newestHere}: run strongroom migrate( --\\S+ \\S+)+$`,
+      `has schema ${newestHere}, this release needs ${newestHere + 1}: run strongroom migrate( --\\S+ \\S+)+$`,
       'm',
     )
-    assertRefused(await run('tenant', 'list'), 1, wait)
+    assertRefused(await run(['tenant', 'list']), 1, wait)
     const other = join(site.path, 'other.key')
     createMasterKeyFile(other)
     for (const command of [['migrate'], ['migrate', '--distribute'], ['serve', '--port', '0']])
       assertRefused(
-        await site.run([...command, ...site.keys, '--master-key-file', other], {
-          STRONGROOM_DATABASE_URL: empty.url,
-        }),
+        await run([...command, ...site.keys, '--master-key-file', other]),
         1,
         /does not open with the master key in \S+other\.key/,
       )
-    const { rows } = await client.query('SELECT max(number) AS current FROM migrations')
-    await client.end()
-    assert.equal(rows[0].current, newestHere - 1)
+    const { stdout } = await run(['migrate', '--status', '--json'])
+    assert.equal(JSON.parse(stdout).current, newestHere)
   })
 })

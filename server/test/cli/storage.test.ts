@@ -17,6 +17,7 @@ import { storageFlags } from '../../src/cli/vault-flags.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { createMasterKeyFile } from '../../src/keys/file/create-master-key-file.ts'
 import { migrations } from '../../src/store/sqlite/migrate.ts'
+import { laterRelease } from '../rig/later-migration.ts'
 import { emptyDatabase } from '../rig/postgres-databases.ts'
 import { assertRefused, Site } from '../rig/program.ts'
 
@@ -219,18 +220,15 @@ describe('a missing vault', () => {
 
 describe('a vault of an older release', () => {
   let site: Site
-  let file: string
   beforeEach(async () => {
     site = new Site()
-    file = join(site.data, 'vault.db')
     await site.run(['migrate', ...site.vault])
     await site.json('tenant', 'create', '--name', 'X')
-    const database = new DatabaseSync(file)
-    database.exec(`DROP TABLE waiting_terms; DROP TABLE waiting_moved; PRAGMA user_version = ${newest - 1}`)
-    database.close()
   })
   afterEach(() => site.remove())
-  const schema = async (): Promise<number> => (await site.json('migrate', '--status')).current
+  const run = (...args: string[]) => site.run([...args, ...site.vault], laterRelease)
+  const schema = async (): Promise<number> =>
+    JSON.parse((await run('migrate', '--status', '--json')).stdout).current
 
   test('C35 is not changed by a command that only uses it: each says to run strongroom migrate', async () => {
     for (const command of [
@@ -240,15 +238,15 @@ describe('a vault of an older release', () => {
       'key list --tenant x --app y',
     ])
       assertRefused(
-        await site.run([...command.split(' '), ...site.vault]),
+        await run(...command.split(' ')),
         1,
         new RegExp(
-          `has schema ${newest - 1}, this release needs ${newest}: run strongroom migrate( --\\S+ \\S+)+$`,
+          `has schema ${newest}, this release needs ${newest + 1}: run strongroom migrate( --\\S+ \\S+)+$`,
           'm',
         ),
       )
-    assert.equal((await site.run(['doctor', ...site.vault])).code, 1)
-    assert.equal(await schema(), newest - 1)
+    assert.equal((await run('doctor')).code, 1)
+    assert.equal(await schema(), newest)
   })
 
   test('C35 is not changed by anyone with another master key or none', async () => {
@@ -256,21 +254,23 @@ describe('a vault of an older release', () => {
     createMasterKeyFile(other)
     for (const command of [['migrate'], ['serve', '--port', '0']])
       assertRefused(
-        await site.run([...command, ...site.vault, '--master-key-file', other]),
+        await site.run([...command, ...site.vault, '--master-key-file', other], laterRelease),
         1,
         /does not open with the master key in \S+other\.key/,
       )
-    assertRefused(await site.run(['migrate', '--data', site.data]), 2, /no key provider is configured/)
-    assert.equal(await schema(), newest - 1)
+    const withoutKeys = await site.run(['migrate', '--data', site.data], laterRelease)
+    assertRefused(withoutKeys, 2, /no key provider is configured/)
+    assert.equal(await schema(), newest)
   })
 
-  test('C35 is brought up to date by migrate and by serve', async () => {
-    assert.equal((await site.json('migrate')).current, newest)
-    const database = new DatabaseSync(file)
-    database.exec(`DROP TABLE waiting_terms; DROP TABLE waiting_moved; PRAGMA user_version = ${newest - 1}`)
-    database.close()
-    const server = await site.serve()
+  test('C35 is brought up to date by migrate', async () => {
+    assert.equal((await run('migrate')).code, 0)
+    assert.equal(await schema(), newest + 1)
+  })
+
+  test('C35 is brought up to date by serve', async () => {
+    const server = await site.serve([], laterRelease)
     assert.ok(!server.stderr.includes('a new one was made'))
-    assert.equal(await schema(), newest)
+    assert.equal(await schema(), newest + 1)
   })
 })

@@ -1,4 +1,5 @@
 import { isMainThread } from 'node:worker_threads'
+import '../rig/later-release.ts'
 import { NodeExchange } from '../../src/http/connections/node-exchange.ts'
 import { PlainExchange } from '../../src/http/connections/plain-exchange.ts'
 import { type KillOrder, orderVariable } from './kill-order.ts'

@@ -29,7 +29,7 @@ const works: Record<string, (round: number) => unknown> = {
     return openToken(keys, { ...row, sealed: sealToken(keys, row, '{"d":1}') })
   },
   'packing a batch': () =>
-    packSets([
+    packSets(1, [
       {
         tenant: 1,
         guarded: [{ kind: 'deleteToken', id: '1', ifVersion: 1 }],

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type BatchResult, CommitQueue } from '../../src/store/commit-queue.ts'
-import { StoreUnavailableError } from '../../src/store/port.ts'
+import { StoreOverloadedError, StoreUnavailableError } from '../../src/store/port.ts'
+import type { WriteSet } from '../../src/store/write-set.ts'
 import { tokenRow, writeSet } from './contract/rig.ts'
 
 /** The tenants of each batch, in the order in which batches began, and the most batches under way at once. */
@@ -19,8 +20,8 @@ const batchesOf = async (options: { lanes?: number; oneTenant?: boolean }) => {
   return { batches, most }
 }
 
-test('C27.1 waiting sets are committed together, in the order in which they came', async () => {
-  assert.deepEqual(await batchesOf({}), { batches: [[1, 2, 1, 3, 2, 1]], most: 1 })
+test('C27.1 waiting sets are committed together, tenant by tenant in turn', async () => {
+  assert.deepEqual(await batchesOf({}), { batches: [[1, 2, 3, 1, 2, 1]], most: 1 })
 })
 
 test('C27.1 on a sharded database a batch holds one tenant', async () => {
@@ -67,11 +68,106 @@ test('C27.1 a batch is bounded, and no set is left behind', async () => {
     return sets.map(() => ({ committed: true }))
   })
   await Promise.all(Array.from({ length: 1_200 }, () => queue.add(writeSet(1, {}))))
-  assert.deepEqual(sizes.splice(0), [500, 500, 200])
-  const row = tokenRow(1, 'large', { sealed: new Uint8Array(1 << 24) })
-  const large = writeSet(1, { guarded: [{ kind: 'insertToken', row }] })
-  await Promise.all(Array.from({ length: 5 }, () => queue.add(large)))
-  assert.deepEqual(sizes, [2, 2, 1])
+  assert.deepEqual(sizes.splice(0), [1_000, 200])
+  const withSealed = (bytes: number): WriteSet => {
+    const row = tokenRow(1, 'large', { sealed: new Uint8Array(bytes) })
+    return writeSet(1, { guarded: [{ kind: 'insertToken', row }] })
+  }
+  await Promise.all(Array.from({ length: 5 }, () => queue.add(withSealed(400 * 1_024))))
+  assert.deepEqual(sizes.splice(0), [2, 2, 1], 'bytes count')
+  await Promise.all([1, 1 << 24, 1, 1 << 24, 1].map(bytes => queue.add(withSealed(bytes))))
+  assert.deepEqual(sizes, [1, 1, 1, 1, 1], 'what is more than a batch is committed alone')
+})
+
+/** Sets of so many rows. */
+const setOf = (tenant: number, rows: number): WriteSet =>
+  writeSet(tenant, { counters: Array.from({ length: rows - 1 }, (_, n) => ({ name: `${n}`, by: 1 })) })
+
+test('C37 a tenant waits for one batch at most, however much of another tenant waits before it', async () => {
+  const batches: number[][] = []
+  const queue = new CommitQueue(async sets => {
+    await new Promise(resolve => setImmediate(resolve))
+    batches.push(sets.map(({ tenant }) => tenant))
+    return sets.map(() => ({ committed: true }))
+  })
+  const flood = Array.from({ length: 60 }, () => queue.add(setOf(1, 500)))
+  await new Promise(resolve => setImmediate(resolve))
+  const before = batches.length
+  await Promise.all([queue.add(setOf(2, 10)), queue.add(setOf(3, 10))])
+  assert.ok(batches.length <= before + 2, `${batches.length - before} batches`)
+  await Promise.all(flood)
+})
+
+test('C37 tenants that have equally much waiting are served equally, whatever the size of their sets', async () => {
+  const served = new Map<number, number>()
+  let isHalf = false
+  const queue = new CommitQueue(async sets => {
+    for (const { tenant, counters } of sets)
+      if (!isHalf) served.set(tenant, (served.get(tenant) ?? 0) + counters.length + 1)
+    isHalf = (served.get(1) ?? 0) + (served.get(2) ?? 0) >= 20_000
+    return sets.map(() => ({ committed: true }))
+  })
+  await Promise.all([
+    ...Array.from({ length: 20 }, () => queue.add(setOf(1, 900))),
+    ...Array.from({ length: 1_800 }, () => queue.add(setOf(2, 10))),
+  ])
+  const [one = 0, two = 0] = [served.get(1), served.get(2)]
+  assert.ok(Math.abs(one - two) <= 1_800, `${one} and ${two}`)
+})
+
+test('C37 sets of a tenant keep their order', async () => {
+  const order: number[] = []
+  const queue = new CommitQueue(async sets => {
+    for (const { tenant, counters } of sets) if (tenant === 1) order.push(counters.length)
+    return sets.map(() => ({ committed: true }))
+  })
+  const sizes = [400, 1, 3_000, 2, 700, 5]
+  await Promise.all(sizes.flatMap(size => [queue.add(setOf(1, size + 1)), queue.add(setOf(2, 600))]))
+  assert.deepEqual(order, sizes)
+})
+
+test('C37 sets that are more than a batch take one lane, and the other lanes are free for the rest', async () => {
+  const heavy: (() => void)[] = []
+  const queue = new CommitQueue(
+    async sets => {
+      if (sets.some(({ tenant }) => tenant === 1)) await new Promise<void>(resolve => heavy.push(resolve))
+      return sets.map(() => ({ committed: true }))
+    },
+    { lanes: 3 },
+  )
+  const flood = Array.from({ length: 4 }, () => queue.add(setOf(1, 5_000)))
+  for (let time = 0; time < 20; time++) await queue.add(setOf(2, 10))
+  assert.equal(heavy.length, 1)
+  for (let done = 0; done < flood.length; done++) {
+    heavy[done]?.()
+    await flood[done]
+    await new Promise(resolve => setImmediate(resolve))
+  }
+})
+
+test('C37 C2 a tenant whose backlog is large is refused, others are let in, and so is it once the backlog is gone', async () => {
+  let release = (): void => {}
+  const held = new Promise<void>(resolve => {
+    release = resolve
+  })
+  const queue = new CommitQueue(async sets => {
+    await held
+    return sets.map(() => ({ committed: true }))
+  })
+  const outcomes = (tenant: number, count: number, rows: number) =>
+    Promise.allSettled(Array.from({ length: count }, () => queue.add(setOf(tenant, rows))))
+  const flood = outcomes(1, 300, 500)
+  const heavy = outcomes(4, 3, 200_000)
+  const others = outcomes(2, 3, 300)
+  release()
+  const refusedOf = async (asked: typeof flood) =>
+    (await asked).filter(
+      outcome => outcome.status === 'rejected' && outcome.reason instanceof StoreOverloadedError,
+    ).length
+  assert.ok((await refusedOf(flood)) >= 195, 'half of the room at most')
+  assert.equal(await refusedOf(heavy), 2, 'one set may always wait, however large')
+  assert.equal(await refusedOf(others), 0)
+  assert.equal(await refusedOf(outcomes(1, 100, 500)), 0)
 })
 
 test('C27.1 a set that storage gives no result for is not taken for stored', async () => {

@@ -409,7 +409,7 @@ describe('contending transactions and failing connections (postgres)', () => {
     const create = () => rig.store.commit(insertion(tenant, [{ row: tokenRow(tenant, 'new'), terms: [] }]))
     const client = new pg.Client(await databaseOf(path))
     await client.connect()
-    const { rows } = await client.query("SELECT pg_get_functiondef('apply_or_undo_2'::regproc) AS text")
+    const { rows } = await client.query("SELECT pg_get_functiondef('apply_or_undo'::regproc) AS text")
     await client.query(
       rows[0].text.replace(/(?<=AS \$function\$)[\s\S]*(?=\$function\$)/, "BEGIN RETURN 'later'; END"),
     )

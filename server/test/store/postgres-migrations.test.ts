@@ -2,11 +2,9 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import pg from 'pg'
 import { migrations, schemaState } from '../../src/store/postgres/migrate.ts'
-import { packSet, toParameters } from '../../src/store/postgres/packed-changes.ts'
 import { openPostgres, withClient } from '../../src/store/postgres/postgres-store.ts'
-import type { WriteSet } from '../../src/store/write-set.ts'
+import { becomeLaterRelease } from '../rig/later-migration.ts'
 import { emptyDatabase, settingsOf } from '../rig/postgres-databases.ts'
-import { bytes, terms, tokenRow, writeSet } from './contract/rig.ts'
 
 const newest = migrations.at(-1)?.number ?? 0
 
@@ -74,55 +72,24 @@ describe('migrations (postgres)', () => {
 
   for (const { step, inTheWay, reached } of [
     { step: 'the first step', inTheWay: 'tokens', reached: 0 },
-    { step: 'a later step', inTheWay: 'terms_signed_key', reached: 3 },
+    { step: 'a later step', inTheWay: 'later', reached: newest },
   ])
     test(`C35 if ${step} fails, nothing of it remains, and the migration goes on from there when run again`, async () => {
-      await query(`CREATE TABLE ${inTheWay} (in_the_way integer)`)
-      await assert.rejects(openPostgres(settingsOf(database.url)))
-      const { current } = await withClient(settingsOf(database.url), schemaState)
-      assert.equal(current, reached)
-      const tenants = await query("SELECT FROM pg_tables WHERE tablename = 'tenants'")
-      assert.equal(tenants.length, reached === 0 ? 0 : 1)
-      await query(`DROP TABLE ${inTheWay}`)
-      await (await openPostgres(settingsOf(database.url))).close()
-      assert.equal((await withClient(settingsOf(database.url), schemaState)).current, newest)
+      const leaveLaterRelease = becomeLaterRelease()
+      try {
+        await query(`CREATE TABLE ${inTheWay} (in_the_way integer)`)
+        await assert.rejects(openPostgres(settingsOf(database.url)))
+        const { current } = await withClient(settingsOf(database.url), schemaState)
+        assert.equal(current, reached)
+        const tenants = await query("SELECT FROM pg_tables WHERE tablename = 'tenants'")
+        assert.equal(tenants.length, reached === 0 ? 0 : 1)
+        await query(`DROP TABLE ${inTheWay}`)
+        await (await openPostgres(settingsOf(database.url))).close()
+        assert.equal((await withClient(settingsOf(database.url), schemaState)).current, newest + 1)
+      } finally {
+        leaveLaterRelease()
+      }
     })
-
-  test('C35 C24.7 a vault without signatures is migrated while nodes of the previous release write to it', async () => {
-    for (const { sql } of migrations.slice(0, 2)) await query(sql)
-    await query(`CREATE TABLE migrations (number integer PRIMARY KEY, name text NOT NULL);
-      INSERT INTO migrations VALUES (1, 'vault'), (2, 'apply-changes')`)
-    await query("SELECT create_tenant_2('one', '\\x00', '[]', '[]', '[]')")
-    const row = tokenRow(1, 't')
-    /** What a node of the older release sends has no signature. */
-    const writeAsBefore = async (set: Partial<WriteSet>): Promise<void> => {
-      const { addTerms = [], ...rest } = packSet(writeSet(1, set))
-      const changes = { ...rest, addTerms: addTerms.map(({ signature, ...entry }) => entry) }
-      const values = toParameters(changes).map(value => (value === null ? 'NULL' : `'${value}'`))
-      const [answer] = await query(`SELECT apply_or_undo_2(1, 0::smallint, ${values.join()}) AS conflict`)
-      assert.deepEqual(answer, { conflict: null })
-    }
-    const [a, b, c, d] = ['a', 'b', 'c', 'd'].map(bytes) as [Uint8Array, Uint8Array, Uint8Array, Uint8Array]
-    await writeAsBefore({
-      guarded: [{ kind: 'insertToken', row }],
-      effects: [terms('addTerms', row, [a, b])],
-    })
-
-    const store = await openPostgres(settingsOf(database.url))
-    const isFoundBy = async (...wanted: Uint8Array[]): Promise<boolean> =>
-      (await store.countTokens({ tenant: 1, now: 0, groups: wanted.map(term => [term]) })) === 1
-    assert.ok(await isFoundBy(a, b))
-    const replicatedBy = await query('SELECT indexrelid::regclass AS name FROM pg_index WHERE indisreplident')
-    assert.deepEqual(replicatedBy, [{ name: 'terms_key' }])
-    const change = (version: number): WriteSet['guarded'] => [
-      { kind: 'updateToken', row: { ...row, version: version + 1 }, ifVersion: version },
-    ]
-    await store.commit(writeSet(1, { guarded: change(1), effects: [terms('addTerms', row, [a, b, c])] }))
-    assert.ok((await isFoundBy(a, c)) && !(await isFoundBy(a, d)))
-    await writeAsBefore({ guarded: change(2), effects: [terms('addTerms', row, [d])] })
-    assert.ok((await isFoundBy(a, d)) && (await isFoundBy(d, a)))
-    await store.close()
-  })
 
   test('C35 a node keeps running while a newer release adds to the schema, but does not start on it', async () => {
     const store = await openPostgres(settingsOf(database.url))

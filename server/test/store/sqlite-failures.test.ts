@@ -78,6 +78,7 @@ describe('storage that fails (sqlite)', () => {
   for (const [trouble, cause] of Object.entries(troubles))
     test(`C2.23 writes to storage that ${trouble} are refused as unavailable, with nothing half-done`, async () => {
       assert.deepEqual(await store.commit(create('before')), { committed: true })
+      assert.deepEqual(await counts(), [1, 1, 1])
       const mend = cause()
       const refused = await Promise.allSettled([
         ...Array.from({ length: 50 }, (_, i) => store.commit(create(`t${i}`))),

@@ -9,6 +9,7 @@ import { StoreUnavailableError } from '../../src/store/port.ts'
 import { lookAtSqlite } from '../../src/store/sqlite/look-at.ts'
 import { migrate, migrations } from '../../src/store/sqlite/migrate.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
+import { becomeLaterRelease } from '../rig/later-migration.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
 import { openedSqlite } from './opened-sqlite.ts'
 
@@ -89,19 +90,38 @@ describe('migrations (sqlite)', () => {
     )
   })
 
-  test('C34.7 C24.7 a vault without signatures is migrated, and its tokens are found', async () => {
-    raw(database => {
-      for (const { sql } of migrations.slice(0, 3)) database.exec(sql)
-      database.exec(`
-        PRAGMA user_version = 3;
-        INSERT INTO tokens VALUES (1, 't', 'token', 1, 5, 'someone', NULL, NULL, NULL, NULL, 202601, x'00');
-        INSERT INTO terms VALUES (1, x'0a', 5, 't', NULL, NULL), (1, x'0b', 5, 't', NULL, NULL)`)
-    })
+  test('C34.7 a later release migrates storage and keeps what is in it', async () => {
     const store = openSqlite({ path })
-    const groups = [[Uint8Array.of(10)], [Uint8Array.of(11)]]
-    assert.equal(await store.countTokens({ tenant: 1, now: 0, groups }), 1)
+    const tenant = { id: 'one', sealed: new Uint8Array(1), keys: [], applications: [], apiKeys: [] }
+    const number = await store.createTenant(tenant)
     await store.close()
-    assert.equal(schemaNumber(), newest)
+    const leaveLaterRelease = becomeLaterRelease()
+    try {
+      const later = openSqlite({ path })
+      assert.equal((await later.getTenant(number))?.id, 'one')
+      await later.health()
+      await later.close()
+    } finally {
+      leaveLaterRelease()
+    }
+    assert.equal(schemaNumber(), newest + 1)
+    assert.ok(schema().some(({ name }) => name === 'later'))
+  })
+
+  test('C34.7 a later migration that fails leaves nothing behind, and is made up for when nothing is in its way', async () => {
+    await openSqlite({ path }).close()
+    raw(database => database.exec('CREATE TABLE later (of TEXT)'))
+    const before = schema()
+    const leaveLaterRelease = becomeLaterRelease()
+    try {
+      assert.throws(() => openSqlite({ path }), /later already exists/)
+      assert.deepEqual([schemaNumber(), schema()], [newest, before])
+      raw(database => database.exec('DROP TABLE later'))
+      await openSqlite({ path }).close()
+      assert.equal(schemaNumber(), newest + 1)
+    } finally {
+      leaveLaterRelease()
+    }
   })
 
   test('C35.3 the schema version can be read at any moment, even while the last server closes the file', async () => {

@@ -44,9 +44,8 @@ describe('one writer for several processes', () => {
     }
     return { asked, writer }
   }
-  const batches = (...tenants: number[]) => [
-    packSets(tenants.map(tenant => ({ tenant, guarded: [], effects: [], counters: [] }))),
-  ]
+  const batches = (...tenants: number[]) =>
+    tenants.map(tenant => packSets(tenant, [{ tenant, guarded: [], effects: [], counters: [] }]))
   const tenantsOf = (request: WriterRequest | undefined): number[] =>
     request?.kind === 'commit' ? request.batches.flatMap(unpackSets).map(({ tenant }) => tenant) : []
   const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
@@ -78,7 +77,7 @@ describe('one writer for several processes', () => {
     const { asked, writer } = heldWriter()
     const shared = sharedWriting(writer).ask
     const large = (tenant: number): PackedSets[] => [
-      packSets([
+      packSets(tenant, [
         insertion(tenant, [{ row: tokenRow(tenant, 'x', { sealed: new Uint8Array(600_000) }), terms: [] }]),
       ]),
     ]
@@ -95,13 +94,32 @@ describe('one writer for several processes', () => {
     )
   })
 
+  test('C37 tenants take turns, whichever process their sets come from', async () => {
+    const { asked, writer } = heldWriter()
+    const shared = sharedWriting(writer).ask
+    const row = (tenant: number) => tokenRow(tenant, 'x', { sealed: new Uint8Array(600_000) })
+    const large = (tenant: number) => packSets(tenant, [insertion(tenant, [{ row: row(tenant), terms: [] }])])
+    for (let from = 0; from < 4; from++) void shared({ kind: 'commit', batches: [large(1), large(1)] })
+    void shared({ kind: 'commit', batches: [large(2), ...batches(3)] })
+    for (let n = 0; n < 4; n++) {
+      const { request, answer } = asked[n] ?? assert.fail('nothing was asked')
+      answer({ results: tenantsOf(request).map(() => ({ committed: true })) })
+      await turn()
+      await turn()
+    }
+    assert.deepEqual(
+      asked.slice(0, 4).map(({ request }) => tenantsOf(request)),
+      [[1], [2, 3], [1], [1]],
+    )
+  })
+
   test('C2.23 a writer that dies fails everything that waits for it, and the next batch is sent anew', async () => {
     const { asked, writer } = heldWriter()
     const shared = sharedWriting(writer).ask
     const first = shared({ kind: 'commit', batches: batches(1) })
     const standalone = shared({ kind: 'standalone', name: 'shred', args: [] })
     for (const { fail } of asked) fail()
-    assert.deepEqual([await first, await standalone], [{ failed: 'gone' }, { failed: 'gone' }])
+    assert.deepEqual([await first, await standalone], [{ results: [{ failed: 'gone' }] }, { failed: 'gone' }])
     await turn()
     const next = shared({ kind: 'commit', batches: batches(2) })
     asked[2]?.answer({ results: [{ committed: true }] })

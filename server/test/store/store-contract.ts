@@ -1,5 +1,6 @@
 import { describe } from 'node:test'
 import { commitContract } from './contract/commits.ts'
+import { fairnessContract } from './contract/fairness.ts'
 import { grantContract } from './contract/grants.ts'
 import { idContract } from './contract/ids.ts'
 import { leaseContract } from './contract/leases.ts'
@@ -15,6 +16,7 @@ import { upkeepContract } from './contract/upkeep.ts'
 export const storeContract = (name: string, open: OpenStore): void => {
   describe(`store contract (${name})`, () => {
     commitContract(open)
+    fairnessContract(open)
     idContract(open)
     queryContract(open)
     queryModelContract(open)

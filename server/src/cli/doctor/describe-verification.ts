@@ -26,14 +26,6 @@ export const describeFindings = (config: Config, tenantId: string, verification:
   ]
 }
 
-/** Of the vault as a whole: the checks of its tenants name the tokens that lack entries. */
-export const describeAstray = (config: Config): Finding => ({
-  check: 'index',
-  problem: 'storage no longer says which index entries of new tokens wait for their places',
-  ...repairing(config),
-  blocks: false,
-})
-
 const repairing = (config: Config): Remedy => ({
   command: `strongroom doctor --deep --repair ${vaultFlags(config)}`,
 })

@@ -4,7 +4,7 @@ import { openTenant } from '../../operations/grants/grant-rows.ts'
 import { repairTenant } from '../../operations/verify/repair-tenant.ts'
 import { verifySample, verifyTenant } from '../../operations/verify/verify-tenant.ts'
 import { withVault } from '../storage/with-vault.ts'
-import { describeAstray, describeFindings, describeRepairs } from './describe-verification.ts'
+import { describeFindings, describeRepairs } from './describe-verification.ts'
 import type { Report } from './report.ts'
 import { unfinishedRekey } from './unfinished-rekey.ts'
 
@@ -24,13 +24,8 @@ export const examineDeep = (
 ): Promise<void> =>
   withVault(config, async vault => {
     const tenants = await vault.store.listTenants()
-    const wasAstray = await vault.store.isAstray()
     // Before any verification: a counter can be moved by a difference only once it holds a number.
     if (repair) for (const { tenant } of tenants) await vault.store.mendNumbers(tenant)
-    const isAstray = await vault.store.isAstray()
-    const astray = describeAstray(config)
-    if (wasAstray && !isAstray) repairs.push({ check: astray.check, problem: astray.problem })
-    if (isAstray) findings.push(astray)
     for (const row of tenants) {
       const keys = await vault.keyring.of(row.tenant, row.id).catch(unlessDamaged)
       if (keys === undefined) continue

@@ -47,12 +47,7 @@ export class TokenWrites {
     this.#guarded.push({ kind: 'insertToken', row: sealTokenRow(token, keys) })
     const category = categoryOf(keys, token)
     const terms = tokenTerms(this.#tenant, token, category)
-    this.#entries.push({
-      kind: 'addTerms',
-      of: indexedToken(token, terms),
-      terms,
-      mayWait: terms.length - category.terms.length,
-    })
+    this.#entries.push({ kind: 'addTerms', of: indexedToken(token, terms), terms })
     this.#putTransients(token, [])
     this.#countContainers(category, 1)
     this.#counters.add({ name: category.typeCounter, by: 1, at: token.createdAt })

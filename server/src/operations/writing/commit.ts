@@ -1,5 +1,6 @@
 import { VaultError } from '../../domain/errors.ts'
 import type { Json } from '../../domain/json/json.ts'
+import { StoreOverloadedError } from '../../store/port.ts'
 import type { Outcome, WriteSet } from '../../store/write-set.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
 import { keepingAnswer } from './kept-results.ts'
@@ -21,10 +22,17 @@ const commitKept = async (vault: Vault, set: WriteSet): Promise<Outcome> => {
   return outcome
 }
 
-/** Commits the set, unless it is empty. C27: the API keys of a tenant that was deleted meanwhile are gone, hence 401. */
+/**
+ * Commits the set, unless it is empty. C27: the API keys of a tenant that was deleted meanwhile are gone, hence 401. C37: whose
+ * backlog is too large is told to come back.
+ */
 export const commitSet = async ({ store }: Pick<Vault, 'store'>, set: WriteSet): Promise<Outcome> => {
   if (set.guarded.length + set.effects.length + set.counters.length === 0) return { committed: true }
-  const outcome = await store.commit(set)
-  if (!outcome.committed && outcome.conflict === 'tenantGone') throw new VaultError('unauthorized')
-  return outcome
+  try {
+    const outcome = await store.commit(set)
+    if (!outcome.committed && outcome.conflict === 'tenantGone') throw new VaultError('unauthorized')
+    return outcome
+  } catch (error) {
+    throw error instanceof StoreOverloadedError ? new VaultError('overloaded') : error
+  }
 }

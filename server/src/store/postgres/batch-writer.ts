@@ -89,10 +89,20 @@ export class BatchWriter {
       if (!isOwnFault(error)) throw error
       // Retried alone, each set shows whether the fault is its own.
       if (sets.length === 1) return [failure(error)]
-      const results: BatchResult[] = []
-      for (const set of sets) results.push(...(await this.#commitPacked([set])))
-      return results
+      return this.#commitEach(sets)
     }
+  }
+
+  /** Commits each set in a transaction of its own, one after the other, as long as storage answers. */
+  async #commitEach(sets: readonly Packed[]): Promise<BatchResult[]> {
+    const results: BatchResult[] = []
+    try {
+      for (const set of sets) for (const result of await this.#commitPacked([set])) results.push(result)
+    } catch (error) {
+      // The sets before this one must still get their answers.
+      while (results.length < sets.length) results.push(failure(error))
+    }
+    return results
   }
 
   /** Commits each set in a transaction of its own, still in one round trip. */
@@ -128,7 +138,7 @@ export class BatchWriter {
     const statements = [...byTenant]
       .sort(([a], [b]) => a - b)
       .map(([tenant, ofTenant]) =>
-        this.#apply('apply_or_abort_2', tenant, mergeChanges(ofTenant.map(({ changes }) => changes))),
+        this.#apply('apply_or_abort', tenant, mergeChanges(ofTenant.map(({ changes }) => changes))),
       )
     try {
       await this.#transaction(statements)
@@ -142,7 +152,7 @@ export class BatchWriter {
   async #commitOneByOne(sets: readonly Packed[], wait?: typeof briefWait): Promise<BatchResult[]> {
     const answers = await this.#transaction(
       sets.map(set =>
-        this.#apply(set.changesGrants ? 'revise_or_undo_2' : 'apply_or_undo_2', set.tenant, set.changes),
+        this.#apply(set.changesGrants ? 'revise_or_undo' : 'apply_or_undo', set.tenant, set.changes),
       ),
       wait,
     )
@@ -154,7 +164,7 @@ export class BatchWriter {
   }
 
   #apply(
-    name: 'apply_or_abort_2' | 'apply_or_undo_2' | 'revise_or_undo_2',
+    name: 'apply_or_abort' | 'apply_or_undo' | 'revise_or_undo',
     tenant: number,
     changes: PackedChanges,
   ): Statement {

@@ -20,10 +20,10 @@ const placements: readonly { readonly spread: string; readonly tables: readonly 
 ]
 
 /** Called on the coordinator and run where the tenant's rows are; the tenant is their first argument. */
-const delegatedFunctions = ['apply_or_abort_2', 'apply_or_undo_2']
+const delegatedFunctions = ['apply_or_abort', 'apply_or_undo', 'remove_zero_counters']
 
 /** What the delegated functions call there. */
-const calledFunctions = ['apply_changes_3', 'apply_changes_2', 'move_counters_2']
+const calledFunctions = ['apply_changes', 'move_counters']
 
 /** Whether rows are spread over the shards of Citus. */
 export const isDistributed = async (client: pg.Client): Promise<boolean> => {

@@ -22,9 +22,10 @@ const isAnswered = (error: unknown): boolean => /^[0-9A-Z]{5}$/.test(foreignCode
 
 /**
  * The fault lies with a statement's data or the state of storage, not with the connection or the server's health: other
- * sets of the same batch may succeed alone.
+ * sets of the same batch may succeed alone. So they may if this process could not put the statement together (`RangeError`).
  */
-export const isOwnFault = (error: unknown): boolean => /^(2[1-3]|42|54|P0)/.test(foreignCode(error))
+export const isOwnFault = (error: unknown): boolean =>
+  error instanceof RangeError || /^(2[1-3]|42|54|P0)/.test(foreignCode(error))
 
 /**
  * The connection is of no further use: it was lost, the server is going down, it has become a standby (25006) and the

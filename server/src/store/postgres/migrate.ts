@@ -4,15 +4,12 @@ import { advisoryLocks } from './advisory-locks.ts'
 import { requireNoHalfCopy } from './arrival-state.ts'
 import { distribute, distributeRest, isDistributed } from './distribute.ts'
 import { vault } from './migrations/0001-vault.ts'
-import { applyChanges } from './migrations/0002-apply-changes.ts'
-import { signatures } from './migrations/0003-signatures.ts'
-import { signedKey } from './migrations/0004-signed-key.ts'
 import { requireUnicode } from './require-unicode.ts'
 
 /** In order, without gaps. A released migration is never edited. */
-export const migrations: readonly Migration[] = [vault, applyChanges, signatures, signedKey]
+export const migrations: readonly Migration[] = [vault]
 
-const newest = migrations.at(-1)?.number ?? 0
+const newestSchema = (): number => migrations.at(-1)?.number ?? 0
 
 /**
  * Brings the schema up to date, each step in its own transaction, one node at a time. Refuses storage that a newer
@@ -20,7 +17,7 @@ const newest = migrations.at(-1)?.number ?? 0
  * passes a `claim` of its own, which marks the database as taken before it holds anything.
  */
 export const migrate = async (client: pg.Client, claim = () => requireNoHalfCopy(client)): Promise<void> => {
-  const { current } = await schemaState(client)
+  const { current, newest } = await schemaState(client)
   if (current > newest)
     throw new Error(`${schemaMismatch('storage', { current, newest })}: install the newer release`)
   await requireUnicode(client)
@@ -56,6 +53,7 @@ const alone = async (client: pg.Client, work: () => Promise<void>): Promise<void
 
 /** The schema state of storage, read without changing it. */
 export const schemaState = async (client: pg.Client): Promise<SchemaState> => {
+  const newest = newestSchema()
   const { rows } = await client.query("SELECT to_regclass('migrations') IS NOT NULL AS is_there")
   if (rows[0]?.is_there !== true) return { current: 0, newest, pending: true, distributed: false }
   const highest = await client.query('SELECT coalesce(max(number), 0) AS current FROM migrations')

@@ -29,9 +29,10 @@ export const mergeChanges = (sets: readonly PackedChanges[]): PackedChanges => {
   const lists: Record<string, Row[]> = {}
   for (const set of sets)
     for (const [kind, rows] of Object.entries(set)) {
-      const list = lists[kind]
-      if (list === undefined) lists[kind] = [...rows]
-      else list.push(...rows)
+      const list = lists[kind] ?? []
+      lists[kind] = list
+      // Not spread over one call: more rows than the stack holds would end the process's other sets as well.
+      for (const row of rows) list.push(row)
     }
   if (lists.counters !== undefined)
     lists.counters = sumCounters(

@@ -17,6 +17,7 @@ import { readingSide } from './reading-side.ts'
 import { standaloneWrites } from './standalone-writes.ts'
 import { Succession } from './succession.ts'
 import { tokenReads } from './token-reads.ts'
+import { zeroCounters } from './zero-counters.ts'
 
 export type PostgresSettings = ConnectionSettings & {
   /** Connections of this node: one watches grants, one makes standalone writes, up to four commit, the others read. */
@@ -68,13 +69,17 @@ export const openPostgres = async (
       return open
     }
   }
+  const zeros = zeroCounters(() => writable(standaloneConnection))
   const queue = new CommitQueue(
     async (sets, lane) => {
-      const writer = writers[lane]
-      if (writer === undefined) throw new Error('there is no such lane')
-      const { connection, counterShard } = writer
+      const ofLane = writers[lane]
+      if (ofLane === undefined) throw new Error('there is no such lane')
+      const { connection, counterShard } = ofLane
       try {
-        return await new BatchWriter(await writable(connection), { counterShard, isSharded }).commit(sets)
+        const writer = new BatchWriter(await writable(connection), { counterShard, isSharded })
+        const results = await writer.commit(sets)
+        zeros.lookAfter(sets)
+        return results
       } catch (error) {
         throw unavailable('storage cannot be written', error)
       }
@@ -101,10 +106,10 @@ export const openPostgres = async (
     ...sharedReads(reader),
     ...standaloneWrites(() => writable(standaloneConnection), { isSharded, drain: () => queue.drain() }),
     grantsEpoch: () => watch.epoch(),
-    isAstray: async () => false,
     time: () => reader.row(serverTime, [], ({ at }) => Number(at)),
     close: async () => {
       await queue.drain()
+      await zeros.settled()
       await Promise.all(lines.map(line => line.close()))
     },
   }

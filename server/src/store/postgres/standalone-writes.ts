@@ -84,7 +84,7 @@ export const standaloneWrites = (
 
     createTenant: async ({ id, sealed, keys, applications, apiKeys }) => {
       const { rows } = await run({
-        text: 'SELECT create_tenant_2($1, $2, $3, $4, $5) AS tenant',
+        text: 'SELECT create_tenant($1, $2, $3, $4, $5) AS tenant',
         values: [
           id,
           sealed,

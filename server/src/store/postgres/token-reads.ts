@@ -74,5 +74,5 @@ const findAbsentTerms = `
   WHERE NOT EXISTS (SELECT 1 FROM terms t
     WHERE t.tenant = $1 AND t.term = a.term AND t.created_at = a.created_at AND t.token_id = a.token_id
       AND t.expires_at IS NOT DISTINCT FROM a.expires_at AND t.tag IS NOT DISTINCT FROM a.tag
-      AND coalesce(t.signature, a.signature) IS NOT DISTINCT FROM a.signature)
+      AND t.signature = a.signature)
   ORDER BY a.place`

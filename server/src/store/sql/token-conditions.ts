@@ -66,7 +66,7 @@ export const mayHave = (groups: readonly (readonly Uint8Array[])[]): Sql[] => {
     ...(all === 0 ? [] : [hasBits(all)]),
     ...choices.map(group => anyOf(group.map(term => hasBits(signatureOf([term]))))),
   ]
-  return conditions.length === 0 ? [] : [unlessUnsigned(join(' AND ', conditions))]
+  return conditions.length === 0 ? [] : [join(' AND ', conditions)]
 }
 
 const hasBits = (mask: number): Sql => ({ sql: '(t.signature & ?) = ?', values: [mask, mask] })
@@ -74,7 +74,6 @@ const anyOf = (choices: readonly Sql[]): Sql => {
   const { sql, values } = join(' OR ', choices)
   return { sql: `(${sql})`, values }
 }
-const unlessUnsigned = ({ sql, values }: Sql): Sql => ({ sql: `(t.signature IS NULL OR ${sql})`, values })
 
 /**
  * The condition that token `t` has one of the terms, as one of so many look-ups of a SELECT. The tenant is passed as a

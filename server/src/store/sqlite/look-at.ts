@@ -17,7 +17,7 @@ export const lookAtSqlite = (path: string): Look | undefined => {
     if (!hasKeys && tables.length > 0)
       throw new Error(`${path} is another program's SQLite database: use another folder`)
     return {
-      schema: { current, newest: newestSchema, pending: current < newestSchema },
+      schema: { current, newest: newestSchema(), pending: current < newestSchema() },
       vaultKeys: hasKeys ? seenKeys(database.prepare(vaultKeys).all()) : [],
     }
   } finally {

@@ -1,24 +1,18 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { type Migration, schemaMismatch } from '../sql/migration.ts'
 import { vault } from './migrations/0001-vault.ts'
-import { leases } from './migrations/0002-leases.ts'
-import { reports } from './migrations/0003-reports.ts'
-import { signatures } from './migrations/0004-signatures.ts'
-import { waiting } from './migrations/0005-waiting.ts'
 
 /** In order, without gaps. A released migration is never edited. */
-export const migrations: readonly Migration[] = [vault, leases, reports, signatures, waiting]
+export const migrations: readonly Migration[] = [vault]
 
-export const newestSchema = migrations.at(-1)?.number ?? 0
+export const newestSchema = (): number => migrations.at(-1)?.number ?? 0
 
 /** Brings the schema up to date, each step in its own transaction. Refuses storage written by a newer release. */
 export const migrate = (database: DatabaseSync): void => {
-  const current = schemaNumber(database)
-  if (current > newestSchema)
-    throw new Error(
-      `${schemaMismatch('storage', { current, newest: newestSchema })}: install the newer release`,
-    )
-  migrateTo(database, newestSchema)
+  const [current, newest] = [schemaNumber(database), newestSchema()]
+  if (current > newest)
+    throw new Error(`${schemaMismatch('storage', { current, newest })}: install the newer release`)
+  migrateTo(database, newest)
 }
 
 export const migrateTo = (database: DatabaseSync, number: number): void => {

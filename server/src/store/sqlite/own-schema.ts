@@ -27,7 +27,7 @@ export const requireOwnSchema = (database: DatabaseSync, path: string): void => 
   // One moment: another process may be migrating.
   database.exec('BEGIN')
   try {
-    if (schemaNumber(database) <= newestSchema && foreignParts(database).length > 0)
+    if (schemaNumber(database) <= newestSchema() && foreignParts(database).length > 0)
       throw new ForeignSchemaError(
         `${path} has a schema that no release made: strongroom doctor says what differs`,
       )
@@ -45,7 +45,7 @@ export const schemaGuard = (database: DatabaseSync): (() => void) => {
   return () => {
     const [version] = readVersion.get() as unknown as [number]
     if (version === checked) return
-    if (schemaNumber(database) > newestSchema)
+    if (schemaNumber(database) > newestSchema())
       throw unwritable('a newer release has changed the schema: restart the server with that release')
     if (foreignParts(database).length > 0)
       throw unwritable('the schema was changed by something else: strongroom doctor says what differs')
@@ -76,7 +76,7 @@ const ownParts = (schema: number): Parts => {
   if (before !== undefined) return before
   const made = new DatabaseSync(':memory:')
   try {
-    if (schema <= newestSchema) migrateTo(made, schema)
+    if (schema <= newestSchema()) migrateTo(made, schema)
     const parts = partsOf(made)
     known.set(schema, parts)
     return parts

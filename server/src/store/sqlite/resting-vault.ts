@@ -9,7 +9,7 @@ import { isBusy } from './failure-codes.ts'
 import { openFile, withoutForeignCode } from './open-database.ts'
 import { requireOwnSchema } from './own-schema.ts'
 import { prepareRead } from './statement-cache.ts'
-import { isAstray } from './waiting-entries.ts'
+import { isWaitingBroken } from './waiting-entries.ts'
 import { BatchWriter } from './writing/batch-writer.ts'
 
 /** Bounds the memory of a page where rows are long: a token may take a megabyte. */
@@ -41,7 +41,7 @@ export const openRestingVault = (path: string): RestingVault => {
     // A copy has every index entry in its place.
     const writer = new BatchWriter(database)
     while (writer.settleSome() > 0);
-    if (isAstray(database))
+    if (isWaitingBroken(database))
       throw new CopyRefusedError(
         `${path} no longer says which index entries wait for their places: run strongroom doctor --deep --repair on it`,
       )

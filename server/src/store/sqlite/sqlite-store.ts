@@ -73,7 +73,6 @@ export const openSqlite = ({
       return shared.scanTerms(tenant, after, limit)
     },
     ...standaloneInTurn(writer, queue, snapshot),
-    isAstray: settled.isAstray,
     health: async () => {
       await shared.health()
       requireOwnStorage()
@@ -93,12 +92,10 @@ const standaloneInTurn = (
   queue: CommitQueue,
   snapshot: SharedSnapshot,
 ): StandaloneWrites => {
-  /** Runs after all writes that were requested before it. */
   const write = async <Name extends StandaloneName>(
     name: Name,
     ...args: StandaloneArgs<Name>
   ): Promise<StandaloneResult<Name>> => {
-    await queue.drain()
     // The log cannot be truncated while a read is open.
     snapshot.end()
     try {
@@ -109,11 +106,19 @@ const standaloneInTurn = (
       snapshot.end()
     }
   }
+  /** What is purged must include what was asked to be written before. All other writes need not wait for a backlog of sets. */
+  const purge = async <Name extends StandaloneName>(
+    name: Name,
+    ...args: StandaloneArgs<Name>
+  ): Promise<StandaloneResult<Name>> => {
+    await queue.drain()
+    return write(name, ...args)
+  }
   return {
-    purgeTransients: (pending, limit) => write('purgeTransients', pending, limit),
-    purgeResults: (pending, limit) => write('purgeResults', pending, limit),
+    purgeTransients: (pending, limit) => purge('purgeTransients', pending, limit),
+    purgeResults: (pending, limit) => purge('purgeResults', pending, limit),
     dropResult: (tenant, hash, pending) => write('dropResult', tenant, hash, pending),
-    purgeDeadTenants: limit => write('purgeDeadTenants', limit),
+    purgeDeadTenants: limit => purge('purgeDeadTenants', limit),
     // Tried twice: a read that was still open here, on a busy machine, has ended by the second time.
     shred: () => write('shred').catch(() => write('shred')),
     createTenant: tenant => write('createTenant', tenant),

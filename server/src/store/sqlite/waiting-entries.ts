@@ -64,7 +64,7 @@ export class WaitingEntries {
   #oldest = Number.POSITIVE_INFINITY
   #upTo = 0
   #movedParts = partCount
-  #isAstray = false
+  #isBroken = false
 
   constructor(database: DatabaseSync) {
     this.#readProgress = database.prepare(progress)
@@ -99,8 +99,8 @@ export class WaitingEntries {
    * Whether storage says what the vault never writes about what waits. Then nothing waits and nothing may be added, until
    * `mendWaiting`: places that cannot be told would keep every token from being created.
    */
-  get isAstray(): boolean {
-    return this.#isAstray
+  get isBroken(): boolean {
+    return this.#isBroken
   }
 
   /**
@@ -110,11 +110,11 @@ export class WaitingEntries {
   catchUp(entriesMax = everything): boolean {
     const row: unknown = this.#readProgress.get()
     if (!isSound(row)) {
-      this.#isAstray = true
+      this.#isBroken = true
       this.#forgetAll()
       return true
     }
-    this.#isAstray = false
+    this.#isBroken = false
     const [upTo, movedParts, oldest, newest] = row
     // Places only grow, unless storage was changed or mended.
     if (Math.max(upTo, newest ?? 0) < this.#newest) this.#forgetAll()
@@ -153,7 +153,7 @@ export class WaitingEntries {
     const wanted = startOfBytes(term)
     const places: number[] = []
     this.#forEach(part, (place, ofTenant, start) => {
-      if (start === wanted && ofTenant === tenant && this.#isWaiting(place, part)) places.push(place)
+      if (start === wanted && ofTenant === tenant && this.isWaiting(place, part)) places.push(place)
     })
     return { part, places }
   }
@@ -165,7 +165,7 @@ export class WaitingEntries {
     const hash = hashOf(tokenId)
     const places: number[] = []
     this.#forEach(part, (place, ofTenant, start, ofToken) => {
-      if (ofToken === hash && start === wanted && ofTenant === tenant && this.#isWaiting(place, part))
+      if (ofToken === hash && start === wanted && ofTenant === tenant && this.isWaiting(place, part))
         places.push(place)
     })
     return places
@@ -175,7 +175,7 @@ export class WaitingEntries {
   ofPart(part: number, upTo = Number.POSITIVE_INFINITY): PlacesOfPart {
     const entries: [place: number, tenant: number, start: number][] = []
     this.#forEach(part, (place, tenant, start) => {
-      if (place <= upTo && this.#isWaiting(place, part)) entries.push([place, tenant, start])
+      if (place <= upTo && this.isWaiting(place, part)) entries.push([place, tenant, start])
     })
     entries.sort((a, b) => a[1] - b[1] || a[2] - b[2])
     return { part, places: entries.map(([place]) => place) }
@@ -193,7 +193,8 @@ export class WaitingEntries {
     this.#keep(part, place => !gone.has(place))
   }
 
-  #isWaiting(place: number, part: number): boolean {
+  /** Whether an entry of this part can still wait at this place: then it was not moved with its part. */
+  isWaiting(place: number, part: number): boolean {
     return place > this.#upTo || part >= this.#movedParts
   }
 
@@ -222,7 +223,7 @@ export class WaitingEntries {
 }
 
 /** Whether storage says what the vault never writes about what waits. */
-export const isAstray = (database: DatabaseSync): boolean => {
+export const isWaitingBroken = (database: DatabaseSync): boolean => {
   const readProgress = database.prepare(progress)
   readProgress.setReturnArrays(true)
   return !isSound(readProgress.get())
@@ -236,7 +237,7 @@ const leap = 2 ** 40
  * which a verification adds again. Runs in the transaction of its caller.
  */
 export const mendWaiting = (database: DatabaseSync): void => {
-  if (!isAstray(database)) return
+  if (!isWaitingBroken(database)) return
   const places = database.prepare(`
     SELECT max(place) AS newest FROM (
       SELECT place FROM waiting_terms UNION ALL SELECT up_to FROM waiting_moved WHERE typeof(up_to) = 'integer'
@@ -252,7 +253,7 @@ const startOf = (term: string): number =>
   Number.parseInt(term.slice(0, 2 * startBytes).padEnd(2 * startBytes, '0'), 16)
 
 /** Compares numbers instead of bytes, because a list of everything asks for the terms of all types. */
-const startOfBytes = (term: Uint8Array): number => {
+export const startOfBytes = (term: Uint8Array): number => {
   let start = 0
   for (let at = 0; at < startBytes; at++) start = start * 256 + (term[at] ?? 0)
   return start

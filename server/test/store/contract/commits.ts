@@ -150,6 +150,47 @@ export const commitContract = (open: OpenStore): void => {
       ])
     })
 
+    test('C32.1 C32.3 a counter that comes to zero is gone, unless it says when it last rose, and counts anew', async () => {
+      const tenant = await rig.newTenant()
+      const move = (by: number): Promise<void> =>
+        rig.write(
+          writeSet(tenant, {
+            counters: [
+              { name: 'type', by, ...(by > 0 && { at: 5 }) },
+              { name: 'container', by },
+            ],
+          }),
+        )
+      const names = async () => (await rig.store.listCounters(tenant)).map(({ name }) => name).sort()
+      await move(3)
+      await move(-2)
+      assert.deepEqual(await names(), ['container', 'type'])
+      await move(-1)
+      const zero = [{ name: 'type', value: 0, at: 5 }]
+      assert.deepEqual(await rig.store.listCounters(tenant), zero)
+      assert.deepEqual(await rig.store.readCounters(tenant, ['container', 'type']), zero)
+      await move(1)
+      assert.deepEqual(await rig.store.readCounters(tenant, ['container']), [
+        { name: 'container', value: 1, at: null },
+      ])
+    })
+
+    test('C32.3 no move of a counter is lost, however often it comes to zero and whoever moves it', async () => {
+      const stores = [rig.store, await rig.again()]
+      const tenant = await rig.newTenant()
+      for (let round = 0; round < 20; round++) {
+        const moves = Array.from({ length: 12 }, (_, n) => (n % 2 === 0 ? 1 : -1) * (n % 3))
+        const left = moves.reduce((sum, by) => sum + by) + 1
+        await Promise.all(
+          [...moves, 1].map((by, n) =>
+            stores[n % 2]?.commit(writeSet(tenant, { counters: [{ name: 'n', by }] })),
+          ),
+        )
+        await stores[round % 2]?.commit(writeSet(tenant, { counters: [{ name: 'n', by: -left }] }))
+        assert.deepEqual(await rig.store.readCounters(tenant, ['n']), [], `round ${round}`)
+      }
+    })
+
     test('§1.3 C31.9 equal ids, terms, matches and counters of two tenants stay apart', async () => {
       const [one, other] = [await rig.newTenant(), await rig.newTenant()]
       const term = bytes('shared')
@@ -407,7 +448,18 @@ export const commitContract = (open: OpenStore): void => {
           counters: [{ name: 'n', by: Number.NaN }],
         }),
     }
-    for (const [name, poison] of Object.entries(poisons))
+    /** Fails whoever puts the set together for storage, after its weight was told. */
+    const unpackable = (tenant: number): WriteSet => {
+      let reads = 0
+      const row = Object.defineProperty(tokenRow(tenant, 'half'), 'sealed', {
+        get: () => {
+          if (reads++ > 0) throw new RangeError('Maximum call stack size exceeded')
+          return bytes('sealed')
+        },
+      })
+      return writeSet(tenant, { guarded: [{ kind: 'insertToken', row }] })
+    }
+    for (const [name, poison] of Object.entries({ ...poisons, 'a set that cannot be packed': unpackable }))
       test(`C2.23 ${name} fails only its own set; others sent at the same moment are stored`, async () => {
         const tenant = await rig.newTenant()
         const good = (id: string) =>

@@ -74,7 +74,7 @@ export const idContract = (open: OpenStore): void => {
             effects: [
               {
                 kind: 'removeTerms',
-                of: { tokenId: id, createdAt, expiresAt: null, signature: null },
+                of: { tokenId: id, createdAt, expiresAt: null, signature: 0 },
                 terms: [{ term, tag: null }],
               },
             ],

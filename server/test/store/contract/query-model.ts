@@ -19,10 +19,9 @@ export const queryModelContract = (open: OpenStore): void => {
           fc.array(asked, { minLength: 1, maxLength: 12 }),
           async (shelf, queries) => {
             const tenant = await rig.newTenant()
-            const tokens = shelf.map(({ id, terms: names, isSigned, isRemoved, ...columns }) => ({
+            const tokens = shelf.map(({ id, terms: names, isRemoved, ...columns }) => ({
               row: tokenRow(tenant, id, columns),
               names,
-              isSigned,
               isRemoved,
             }))
             await rig.write(insertionOf(tenant, tokens))
@@ -127,7 +126,6 @@ const shelves = fc.uniqueArray(
     modifiedBy: fc.option(fc.constantFrom('one', 'other')),
     modifiedAt: fc.option(moment),
     terms: fc.uniqueArray(termName, { minLength: 1 }),
-    isSigned: fc.boolean(),
     isRemoved: fc.boolean(),
   }),
   { selector: token => token.id, maxLength: 12 },
@@ -165,21 +163,19 @@ const asked = fc.record({
 
 const insertionOf = (
   tenant: number,
-  tokens: readonly { row: TokenRow; names: readonly string[]; isSigned: boolean }[],
+  tokens: readonly { row: TokenRow; names: readonly string[] }[],
 ): WriteSet =>
   writeSet(tenant, {
     guarded: tokens.map(({ row }) => ({ kind: 'insertToken', row })),
-    effects: tokens.map(({ row, names: own, isSigned }) => ({
+    effects: tokens.map(({ row, names: own }) => ({
       kind: 'addTerms',
       of: {
         tokenId: row.id,
         createdAt: row.createdAt,
         expiresAt: row.expiresAt,
-        signature: isSigned ? signatureOf(own.map(bytes)) : null,
+        signature: signatureOf(own.map(bytes)),
       },
       terms: own.map(name => ({ term: bytes(name), tag })),
-      // As in the vault, some entries are written at once and some may wait.
-      mayWait: Math.ceil(own.length / 2),
     })),
   })
 

@@ -96,11 +96,10 @@ export const terms = (
   hashes: readonly Uint8Array[],
 ): Effect => ({ ...adding(token, hashes), kind })
 
-/** Adds all index entries of a token, of which the last may wait. */
+/** Adds all index entries of a token. */
 export const adding = (
   token: TokenRow,
   hashes: readonly Uint8Array[],
-  mayWait = 0,
 ): Extract<Effect, { kind: 'addTerms' }> => ({
   kind: 'addTerms',
   of: {
@@ -110,7 +109,6 @@ export const adding = (
     signature: signatureOf(hashes),
   },
   terms: hashes.map(term => ({ term, tag })),
-  mayWait,
 })
 
 export const transientRow = (
@@ -136,7 +134,7 @@ export const insertion = (
 ): WriteSet =>
   writeSet(tenant, {
     guarded: tokens.map(({ row }) => ({ kind: 'insertToken', row })),
-    effects: tokens.map(({ row, terms: hashes }) => adding(row, hashes, hashes.length)),
+    effects: tokens.map(({ row, terms: hashes }) => adding(row, hashes)),
   })
 
 /** Rows with their bytes as text, so that an engine may return any kind of byte array. */

@@ -1,4 +1,5 @@
 import type { Migration } from '../../sql/migration.ts'
+import { functions } from './functions.ts'
 
 /**
  * The tables of the embedded engine, with three differences. Text sorts by its bytes (COLLATE "C"), as lists promise.
@@ -94,9 +95,11 @@ export const vault: Migration = {
       created_at bigint NOT NULL,
       token_id text COLLATE "C" NOT NULL,
       expires_at bigint,
-      tag bytea
+      tag bytea,
+      signature bigint NOT NULL
     );
-    CREATE UNIQUE INDEX terms_key ON terms (tenant, term, created_at, token_id DESC) INCLUDE (expires_at, tag);
+    CREATE UNIQUE INDEX terms_key ON terms (tenant, term, created_at, token_id DESC)
+      INCLUDE (expires_at, tag, signature);
     ALTER TABLE terms REPLICA IDENTITY USING INDEX terms_key;
 
     CREATE TABLE matches (
@@ -150,5 +153,7 @@ export const vault: Migration = {
       at bigint,
       PRIMARY KEY (tenant, name, shard)
     ) WITH (fillfactor = 50);
+
+    ${functions}
   `,
 }

@@ -91,8 +91,30 @@ export const vault: Migration = {
       token_id TEXT NOT NULL,
       expires_at INTEGER,
       tag BLOB,
+      signature INTEGER NOT NULL,
       PRIMARY KEY (tenant, term, created_at, token_id DESC)
     ) WITHOUT ROWID;
+
+    -- New entries on their way into terms, in the order in which they came (waiting-entries.ts). A place is never used
+    -- twice; an entry that waits no more has an empty term.
+    CREATE TABLE waiting_terms (
+      place INTEGER PRIMARY KEY,
+      tenant INTEGER NOT NULL,
+      term BLOB NOT NULL,
+      created_at INTEGER NOT NULL,
+      token_id TEXT NOT NULL,
+      expires_at INTEGER,
+      tag BLOB,
+      signature INTEGER NOT NULL
+    );
+
+    -- One row: of the entries up to this place, those in this many parts are in terms already. Parts go by the first byte.
+    CREATE TABLE waiting_moved (
+      id INTEGER PRIMARY KEY CHECK (id = 1),
+      up_to INTEGER NOT NULL,
+      parts INTEGER NOT NULL
+    );
+    INSERT INTO waiting_moved VALUES (1, 0, 256);
 
     CREATE TABLE matches (
       tenant INTEGER NOT NULL,
@@ -137,12 +159,27 @@ export const vault: Migration = {
     );
     CREATE INDEX results_by_expiry ON results (expires_at);
 
+    -- What background jobs have found out about a tenant, and how far they have come, sealed.
+    CREATE TABLE reports (
+      tenant INTEGER NOT NULL,
+      name TEXT NOT NULL,
+      sealed BLOB NOT NULL,
+      PRIMARY KEY (tenant, name)
+    );
+
     CREATE TABLE counters (
       tenant INTEGER NOT NULL,
       name TEXT NOT NULL,
       value INTEGER NOT NULL,
       at INTEGER,
       PRIMARY KEY (tenant, name)
+    ) WITHOUT ROWID;
+
+    -- Which node does a job that only one of them should do, and until when.
+    CREATE TABLE leases (
+      name TEXT NOT NULL PRIMARY KEY,
+      holder TEXT NOT NULL,
+      until INTEGER NOT NULL
     ) WITHOUT ROWID;
   `,
 }

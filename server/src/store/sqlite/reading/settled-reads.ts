@@ -11,8 +11,6 @@ export type SettledReads = {
   readSettled<T>(tenant: number, terms: readonly Uint8Array[], query: () => T | Promise<T>): Promise<T>
   /** Where entries of the term wait. */
   placesOf(tenant: number, term: Uint8Array): readonly number[]
-  /** Whether storage says what the vault never writes about what waits. */
-  isAstray(): Promise<boolean>
   /** Resolves once nothing waits. */
   settleAll(): Promise<void>
 }
@@ -56,11 +54,6 @@ export const settledReads = (
       waiting.catchUp()
       return waiting.ofTerm(tenant, term).places
     },
-    isAstray: () =>
-      read(() => {
-        waiting.catchUp()
-        return waiting.isAstray
-      }),
     settleAll: async () => {
       while ((await writer.settleSome()) > 0);
       snapshot.end()

@@ -73,11 +73,11 @@ export const tokenReads = (side: ReadingSide, { readSettled, placesOf }: Settled
       // At one moment: an entry may be moved from the one table to the other at any time.
       readAtOneMoment(() => {
         const isEntry = `tenant = ? AND term = ? AND created_at = ? AND token_id = ?
-          AND expires_at IS ? AND tag IS ? AND coalesce(signature, ?) IS ?`
+          AND expires_at IS ? AND tag IS ? AND signature = ?`
         const find = prepared(`SELECT 1 FROM terms WHERE ${isEntry}`)
         const findWaiting = prepared(`SELECT 1 FROM waiting_terms WHERE ${isEntry} AND place = ?`)
         return entries.filter(({ term, createdAt, tokenId, expiresAt, tag, signature }) => {
-          const values = [tenant, term, createdAt, tokenId, expiresAt, tag, signature, signature]
+          const values = [tenant, term, createdAt, tokenId, expiresAt, tag, signature]
           return (
             find.get(...values) === undefined &&
             !placesOf(tenant, term).some(place => findWaiting.get(...values, place) !== undefined)

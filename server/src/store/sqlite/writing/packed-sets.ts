@@ -1,13 +1,20 @@
 import type { IndexedToken, IndexTerm, TokenRow, WithoutTenant } from '../../rows.ts'
+import { weightOf } from '../../weight.ts'
 import type { CounterMove, Effect, GuardedChange, WriteSet } from '../../write-set.ts'
 import { ValueReader, ValueWriter } from './packed-values.ts'
 
 /**
- * Write sets on their way to the writing thread, as one run of bytes for the whole batch. Cloned as objects, a create
+ * Write sets on their way to the writing thread, as one run of bytes for all of a tenant in a batch. Cloned as objects, a create
  * costs the main thread 13 µs, as JSON with base64 8, packed like this 6. Cloning would also copy the whole pool that a
  * buffer was cut from. What every create carries has a form of its own; the rarer kinds are packed name by name.
  */
-export type PackedSets = { readonly count: number; readonly bytes: Uint8Array }
+export type PackedSets = {
+  /** Sets of one tenant, so that a writer of several processes can let tenants take turns. */
+  readonly tenant: number
+  readonly weight: number
+  readonly count: number
+  readonly bytes: Uint8Array
+}
 
 type Terms = Extract<Effect, { kind: 'addTerms' | 'removeTerms' }>
 
@@ -19,11 +26,13 @@ const removed = 3
 /** Packing runs without a pause, so one writer is enough. */
 const writer = new ValueWriter()
 
-export const packSets = (sets: readonly WriteSet[]): PackedSets => {
+export const packSets = (tenant: number, sets: readonly WriteSet[]): PackedSets => {
   // Cleared first, not last: packing that failed half way, for lack of memory, leaves bytes behind.
   writer.clear()
-  for (const { tenant, guarded, effects, counters } of sets) {
-    writer.add(tenant)
+  let weight = 0
+  for (const set of sets) {
+    const { guarded, effects, counters } = set
+    weight += weightOf(set)
     writer.add(guarded.length)
     writer.add(effects.length)
     writer.add(counters.length)
@@ -35,13 +44,12 @@ export const packSets = (sets: readonly WriteSet[]): PackedSets => {
       else writer.addPlain(effect)
     for (const move of counters) packMove(move)
   }
-  return { count: sets.length, bytes: writer.copy() }
+  return { tenant, weight, count: sets.length, bytes: writer.copy() }
 }
 
-export const unpackSets = ({ count, bytes }: PackedSets): WriteSet[] => {
+export const unpackSets = ({ tenant, count, bytes }: PackedSets): WriteSet[] => {
   const reader = new ValueReader(bytes)
   return listOf(count, () => {
-    const tenant = reader.next<number>()
     const changes = reader.next<number>()
     const effects = reader.next<number>()
     const moves = reader.next<number>()
@@ -62,11 +70,9 @@ const unpackChange = (reader: ValueReader): GuardedChange => {
 const unpackEffect = (reader: ValueReader): Effect => {
   const next = reader.next<typeof added | typeof removed | Effect>()
   if (next !== added && next !== removed) return next
-  const mayWait = next === added ? reader.next<number>() : 0
   const of = unpackIndexed(reader)
   const terms = listOf(reader.next(), (): IndexTerm => ({ term: reader.next(), tag: reader.next() }))
-  if (next === removed) return { kind: 'removeTerms', of, terms }
-  return mayWait > 0 ? { kind: 'addTerms', of, terms, mayWait } : { kind: 'addTerms', of, terms }
+  return { kind: next === added ? 'addTerms' : 'removeTerms', of, terms }
 }
 
 const listOf = <T>(length: number, next: () => T): T[] => {
@@ -105,10 +111,8 @@ const unpackRow = (reader: ValueReader): WithoutTenant<TokenRow> => ({
   sealed: reader.next(),
 })
 
-const packTerms = (effect: Terms): void => {
-  const { kind, of, terms } = effect
+const packTerms = ({ kind, of, terms }: Terms): void => {
   writer.add(kind === 'addTerms' ? added : removed)
-  if (kind === 'addTerms') writer.add(effect.mayWait ?? 0)
   writer.add(of.tokenId)
   writer.add(of.createdAt)
   writer.add(of.expiresAt)

@@ -1,59 +1,57 @@
+import { type BatchResult, batchWeight } from '../../commit-queue.ts'
+import { FairQueue } from '../../fair-queue.ts'
 import { engineReason } from '../engine-reason.ts'
 import type { Writer, WriterAnswer } from './asked-writing.ts'
 import type { PackedSets } from './packed-sets.ts'
 
-type SubmittedBatches = {
-  readonly batches: readonly PackedSets[]
-  readonly resolve: (answer: WriterAnswer) => void
+type Submitted = {
+  readonly packed: PackedSets
+  readonly resolve: (results: readonly BatchResult[]) => void
 }
-
-/** About two thousand tokens: bounds how long a small write can wait for the large ones of others. A batch is never split. */
-const bytesPerCommit = 1 << 20
 
 /**
  * One writer for several processes. The sets they submit while a batch is under way become the next batch, so the
- * processes share its fsync as the requests of one process do, and none waits for a lock.
+ * processes share its fsync as the requests of one process do, and none waits for a lock. If more is submitted than one commit
+ * holds, tenants take turns, whichever process their sets come from. How much may wait is bounded in each process (commit-queue.ts).
  */
 export const sharedWriting = ({ ask, close }: Writer): Writer => {
-  const waiting: SubmittedBatches[] = []
+  const waiting = new FairQueue<Submitted>()
   let isRunning = false
 
-  const commitAll = async (batch: readonly SubmittedBatches[]): Promise<void> => {
-    const answer = await answered(ask({ kind: 'commit', batches: batch.flatMap(({ batches }) => batches) }))
+  const commitAll = async (batch: readonly Submitted[]): Promise<void> => {
+    const answer = await answered(ask({ kind: 'commit', batches: batch.map(({ packed }) => packed) }))
     let from = 0
-    for (const { batches, resolve } of batch) {
-      const to = batches.reduce((end, { count }) => end + count, from)
-      resolve('results' in answer ? { results: answer.results.slice(from, to) } : answer)
+    for (const { packed, resolve } of batch) {
+      const to = from + packed.count
+      resolve('results' in answer ? answer.results.slice(from, to) : allFailed(packed, answer))
       from = to
     }
   }
 
   const run = async (): Promise<void> => {
     isRunning = true
-    while (waiting.length > 0) await commitAll(takeNext(waiting))
+    while (waiting.weight > 0) await commitAll(waiting.take(batchWeight))
     isRunning = false
   }
 
+  const submit = (packed: PackedSets): Promise<readonly BatchResult[]> =>
+    new Promise(resolve => {
+      waiting.add(packed.tenant, { packed, resolve }, packed.weight)
+      if (!isRunning) void run()
+    })
+
   return {
-    ask: request => {
-      if (request.kind !== 'commit') return answered(ask(request))
-      return new Promise(resolve => {
-        waiting.push({ batches: request.batches, resolve })
-        if (!isRunning) void run()
-      })
-    },
+    ask: async request =>
+      request.kind === 'commit'
+        ? { results: (await Promise.all(request.batches.map(submit))).flat() }
+        : answered(ask(request)),
     close,
   }
 }
 
-/** Takes the first ones, as many as one commit holds, out of the list. */
-const takeNext = (waiting: SubmittedBatches[]): SubmittedBatches[] => {
-  let bytes = 0
-  const end = waiting.findIndex(({ batches }) => {
-    for (const batch of batches) bytes += batch.bytes.length
-    return bytes > bytesPerCommit
-  })
-  return waiting.splice(0, end < 0 ? waiting.length : Math.max(end, 1))
+const allFailed = ({ count }: PackedSets, answer: WriterAnswer): BatchResult[] => {
+  const failed = 'failed' in answer ? answer.failed : 'the batch was not answered'
+  return Array.from({ length: count }, () => ({ failed }))
 }
 
 /** Turns a failure into an answer to the process that asked. */

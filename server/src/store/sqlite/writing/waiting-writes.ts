@@ -1,19 +1,31 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { Memo } from '../../../domain/memo.ts'
+import { batchWeight } from '../../commit-queue.ts'
 import type { IndexedToken, IndexTerm } from '../../rows.ts'
-import { type PlacesOfPart, partCount, type TenantTerms, WaitingEntries } from '../waiting-entries.ts'
+import {
+  type PlacesOfPart,
+  partCount,
+  startOfBytes,
+  type TenantTerms,
+  WaitingEntries,
+} from '../waiting-entries.ts'
 
 /** How many entries gather before they are moved. In a vault of a million tokens, two then share a page of the index. */
 export const waitingDefault = 32_768
 
 /** How many entries, at least, are moved or then removed for each one that is added: parts are moved whole. */
 const movesPerAdded = 2
+/** As many as a whole batch pays for. A set that is larger would take twice as long, with everybody waiting. */
+const movesMax = movesPerAdded * batchWeight
 
 /** A part as full as this, when most hold a hundred, has terms that many tokens share. Those are better added at once. */
 const partMax = 1_000
 
 /** How many terms that were asked for are remembered. */
 const askedMax = 1_000
+
+/** How many terms are remembered of those that had entries lately. */
+const recentTerms = 4_096
 
 /** How many entries are moved in one transaction when nothing is added. */
 const movedAtOnce = 1_000
@@ -31,6 +43,9 @@ export class WaitingWrites {
   readonly #addedTo = new Uint16Array(partCount)
   /** Terms whose entries a read had moved. It looks again, and would never be done if more kept coming to wait. */
   readonly #asked = new Memo<true>(askedMax)
+  /** The first bytes of terms, each where others of its bytes say, and where their first entries wait. */
+  readonly #recent = new Float64Array(recentTerms)
+  readonly #firstPlaces = new Float64Array(recentTerms)
   #added: { readonly tenant: number; readonly term: Uint8Array; readonly tokenId: string }[] = []
 
   constructor(database: DatabaseSync, waitingMax: number) {
@@ -68,12 +83,19 @@ export class WaitingWrites {
 
   /** Appends an entry of a new token; false if it should rather be added to the index at once. */
   add(tenant: number, of: IndexedToken, { term, tag }: IndexTerm): boolean {
-    if (this.#entries.isAstray) return false
+    if (this.#entries.isBroken) return false
     const part = term[0] ?? 0
+    const slot = ((term[6] ?? 0) * 256 + (term[7] ?? 0)) % recentTerms
+    if (this.#recent[slot] === startOfBytes(term)) {
+      this.#moveFirst(slot, part)
+      return false
+    }
     const added = this.#addedTo[part] ?? 0
     if (this.#entries.sizeOfPart(part) + added >= partMax || this.#isAsked(term)) return false
     this.#addedTo[part] = added + 1
     const place = this.#entries.newest + this.#added.push({ tenant, term, tokenId: of.tokenId })
+    this.#recent[slot] = startOfBytes(term)
+    this.#firstPlaces[slot] = place
     this.#append.run(place, tenant, term, of.createdAt, of.tokenId, of.expiresAt, tag, of.signature)
     return true
   }
@@ -87,7 +109,7 @@ export class WaitingWrites {
   /** Last in each transaction: moves entries on at the pace at which others come, so that no commit takes much longer. */
   moveSome(): void {
     const { newest, oldest, upTo, movedParts } = this.#entries
-    const count = movesPerAdded * this.#added.length
+    const count = Math.min(movesPerAdded * this.#added.length, movesMax)
     if (count === 0) return
     if (movedParts < partCount) this.#moveParts(count)
     else if (oldest <= upTo) this.#remove.run(Math.min(oldest + count, upTo))
@@ -124,6 +146,16 @@ export class WaitingWrites {
   /** Once the transaction that moved them has been committed. */
   forget(moved: readonly PlacesOfPart[]): void {
     for (const part of moved) this.#entries.forget(part)
+  }
+
+  /**
+   * Many tokens share the term: a new entry goes right next to the last one, so its place in the index is not random. The first
+   * entry, of which that could not be known, goes there as well: reads of such terms are frequent and need not wait for it.
+   */
+  #moveFirst(slot: number, part: number): void {
+    const place = this.#firstPlaces[slot] ?? 0
+    this.#firstPlaces[slot] = 0
+    if (place > 0 && this.#entries.isWaiting(place, part)) this.#moveAndEmpty([{ part, places: [place] }])
   }
 
   #isAsked(term: Uint8Array): boolean {

@@ -9,7 +9,12 @@ export type Guards<K extends GuardedChange['kind']> = {
 }
 
 export type Effects<K extends Effect['kind']> = {
-  readonly [Kind in K]: (tenant: number, effect: Extract<Effect, { kind: Kind }>) => void
+  readonly [Kind in K]: (
+    tenant: number,
+    effect: Extract<Effect, { kind: Kind }>,
+    /** Whether the same set has inserted the token. */
+    isNew: (tokenId: string) => boolean,
+  ) => void
 }
 
 /** The condition is part of the statement, which changes nothing if it fails. */

@@ -9,7 +9,8 @@ import { tokenGuards } from './token-guards.ts'
 
 export type ApplyChanges = {
   guarded(tenant: number, change: GuardedChange): Conflict | undefined
-  effect(tenant: number, effect: Effect): void
+  /** `isNew` tells whether the same set has inserted a token. */
+  effect(tenant: number, effect: Effect, isNew: (tokenId: string) => boolean): void
 }
 
 /** Holds the prepared statements for every kind of change. */
@@ -24,7 +25,7 @@ export const changeApplier = (database: DatabaseSync, waiting: WaitingWrites): A
         tenant,
         change,
       ),
-    effect: (tenant, effect) =>
-      (effects[effect.kind] as (tenant: number, effect: Effect) => void)(tenant, effect),
+    effect: (tenant, effect, isNew) =>
+      (effects[effect.kind] as ApplyChanges['effect'])(tenant, effect, isNew),
   }
 }

@@ -44,12 +44,13 @@ export const tokenEffects = (database: DatabaseSync, waiting: WaitingWrites): Ef
     releaseMatch: (tenant, { match, tokenId }) => {
       releaseMatch.run(tenant, match.term, match.tag, tokenId)
     },
-    addTerms: (tenant, { of, terms, mayWait = 0 }) => {
+    addTerms: (tenant, { of, terms }, isNew) => {
       const { tokenId, createdAt, expiresAt, signature } = of
-      terms.forEach((entry, index) => {
-        if (index >= terms.length - mayWait && waiting.add(tenant, of, entry)) return
+      const mayWait = isNew(tokenId)
+      for (const entry of terms) {
+        if (mayWait && waiting.add(tenant, of, entry)) continue
         addTerm.run(tenant, entry.term, createdAt, tokenId, expiresAt, entry.tag, signature)
-      })
+      }
     },
     removeTerms: (tenant, { of, terms }) => {
       for (const entry of terms) {

@@ -1,22 +1,36 @@
-import type { Migration } from '../../sql/migration.ts'
-import { applySetsBy, changeParameters } from './apply-sets.ts'
+/** Parameters of these functions: the tenant, which of each counter's rows to move, and changes as lists. */
+const parameters = `for_tenant bigint, counter_shard smallint, inserted_tokens json,
+      added_terms json, claimed_matches json, kept_results json, counter_moves json, more jsonb`
+
+const changes = `for_tenant, counter_shard, inserted_tokens, added_terms, claimed_matches,
+        kept_results, counter_moves, more`
+
+/** For one set: a failed condition undoes this set alone, and is returned. */
+const applyOrUndo = (name: string): string => `
+    CREATE FUNCTION ${name}(${parameters})
+    RETURNS text LANGUAGE plpgsql AS $$
+    DECLARE
+      conflict text;
+    BEGIN
+      conflict := apply_changes(${changes});
+      IF conflict IS NOT NULL THEN RAISE EXCEPTION 'a condition failed' USING ERRCODE = 'SR001'; END IF;
+      RETURN NULL;
+    EXCEPTION WHEN SQLSTATE 'SR001' THEN
+      RETURN conflict;
+    END $$;`
 
 /**
- * Applies the writes of a whole batch in one statement, so that one round trip commits them. Changes come as JSON
- * lists, one for each kind (packed-changes.ts), with bytes in PostgreSQL's hex notation. Inserts without a condition
- * are one statement over their list. All other changes go row by row: joining the list, a planner that knows nothing of
- * the tables yet would walk all rows of the tenant, and Citus counts the rows it was given to insert, not those it
- * inserted.
+ * Functions that apply the writes of a whole batch in one statement, so that one round trip commits them. Changes come as JSON
+ * lists, one for each kind (packed-changes.ts), with bytes in PostgreSQL's hex notation. Inserts without a condition are one
+ * statement over their list. All other changes go row by row: joining the list, a planner that knows nothing of the tables yet
+ * would walk all rows of the tenant, and Citus counts the rows it was given to insert, not those it inserted.
  *
- * A function's name carries the number of its migration, because nodes of an older release call theirs while a newer
- * release is rolled out. It is replaced only by a version that serves those nodes as well.
+ * A migration that changes a function makes one of another name, which ends in the number of the migration: nodes of an older
+ * release call theirs while a newer release is rolled out. It replaces a function only by a version that serves those nodes too.
  */
-export const applyChanges: Migration = {
-  number: 2,
-  name: 'apply-changes',
-  sql: `
+export const functions = `
     -- Answers with the first condition that failed. Then some changes have been made, and the caller undoes them.
-    CREATE FUNCTION apply_changes_2(${changeParameters})
+    CREATE FUNCTION apply_changes(${parameters})
     RETURNS text LANGUAGE plpgsql AS $$
     DECLARE
       changed bigint;
@@ -130,17 +144,17 @@ export const applyChanges: Migration = {
       END LOOP;
 
       IF added_terms IS NOT NULL THEN
-        INSERT INTO terms (tenant, term, created_at, token_id, expires_at, tag)
-        SELECT for_tenant, term.term, r.created_at, r.token_id, r.expires_at, term.tag
+        INSERT INTO terms (tenant, term, created_at, token_id, expires_at, tag, signature)
+        SELECT for_tenant, term.term, r.created_at, r.token_id, r.expires_at, term.tag, r.signature
         FROM json_to_recordset(added_terms)
-          r(token_id text, created_at bigint, expires_at bigint, terms bytea[], tags bytea[]),
+          r(token_id text, created_at bigint, expires_at bigint, signature bigint, terms bytea[], tags bytea[]),
           unnest(r.terms, r.tags) term(term, tag)
         ON CONFLICT (tenant, term, created_at, token_id)
-          DO UPDATE SET expires_at = excluded.expires_at, tag = excluded.tag;
+          DO UPDATE SET expires_at = excluded.expires_at, tag = excluded.tag, signature = excluded.signature;
       END IF;
 
       IF counter_moves IS NOT NULL THEN
-        PERFORM move_counters_2(for_tenant, counter_shard, counter_moves);
+        PERFORM move_counters(for_tenant, counter_shard, counter_moves);
       END IF;
 
       IF more IS NULL THEN RETURN NULL; END IF;
@@ -177,18 +191,18 @@ export const applyChanges: Migration = {
         UPDATE tokens SET active_month = c.month
         WHERE tenant = for_tenant AND token_id = ANY (c.ids) AND active_month < c.month;
         GET DIAGNOSTICS changed = ROW_COUNT;
-        PERFORM move_counters_2(for_tenant, counter_shard,
+        PERFORM move_counters(for_tenant, counter_shard,
           json_build_array(json_build_object('name', c.counter, 'by', changed)));
       END LOOP;
 
       IF more ? 'reviseTenant' THEN
-        PERFORM apply_grants_2(for_tenant, more);
+        PERFORM apply_grants(for_tenant, more);
       END IF;
       RETURN NULL;
     END $$;
 
     -- In the order of their names: two transactions that meet on several counters never wait for each other.
-    CREATE FUNCTION move_counters_2(for_tenant bigint, counter_shard smallint, moves json)
+    CREATE FUNCTION move_counters(for_tenant bigint, counter_shard smallint, moves json)
     RETURNS void LANGUAGE plpgsql AS $$
     BEGIN
       INSERT INTO counters (tenant, name, shard, value, at)
@@ -200,8 +214,32 @@ export const applyChanges: Migration = {
         DO UPDATE SET value = counters.value + excluded.value, at = greatest(counters.at, excluded.at);
     END $$;
 
+    -- Removes those of these counters that stand at zero, unless they say when they last rose. Their rows are locked first, so
+    -- that none of them moves meanwhile, in the order in which they are moved. What is removed adds up to zero, whatever rows
+    -- are added meanwhile.
+    CREATE FUNCTION remove_zero_counters(for_tenant bigint, names text[])
+    RETURNS void LANGUAGE plpgsql AS $$
+    DECLARE
+      zero text;
+      held smallint[];
+    BEGIN
+      FOR zero IN
+        SELECT name FROM counters WHERE tenant = for_tenant AND name = ANY (names)
+        GROUP BY name HAVING sum(value) = 0 AND max(at) IS NULL ORDER BY name
+      LOOP
+        SELECT array_agg(shard) INTO held FROM (
+          SELECT shard FROM counters WHERE tenant = for_tenant AND name = zero ORDER BY shard FOR UPDATE
+        ) locked;
+        PERFORM FROM counters WHERE tenant = for_tenant AND name = zero AND shard = ANY (held)
+        HAVING sum(value) = 0 AND max(at) IS NULL;
+        IF FOUND THEN
+          DELETE FROM counters WHERE tenant = for_tenant AND name = zero AND shard = ANY (held);
+        END IF;
+      END LOOP;
+    END $$;
+
     -- Changes of who may do what; each stands behind reviseTenant, so none needs a condition of its own.
-    CREATE FUNCTION apply_grants_2(for_tenant bigint, more jsonb) RETURNS void LANGUAGE plpgsql AS $$
+    CREATE FUNCTION apply_grants(for_tenant bigint, more jsonb) RETURNS void LANGUAGE plpgsql AS $$
     DECLARE
       c record;
     BEGIN
@@ -255,9 +293,21 @@ export const applyChanges: Migration = {
       END IF;
     END $$;
 
-    ${applySetsBy('apply_changes_2')}
+    -- For a batch as one: a condition that fails anywhere ends the transaction.
+    CREATE FUNCTION apply_or_abort(${parameters})
+    RETURNS void LANGUAGE plpgsql AS $$
+    BEGIN
+      IF apply_changes(${changes}) IS NOT NULL
+      THEN RAISE EXCEPTION 'a condition failed' USING ERRCODE = 'SR001';
+      END IF;
+    END $$;
 
-    CREATE FUNCTION create_tenant_2(new_id text, new_sealed bytea, new_keys json, new_applications json,
+    ${applyOrUndo('apply_or_undo')}
+
+    -- The same for a set that changes grants. On Citus it is made by the coordinator: what is notified there is heard.
+    ${applyOrUndo('revise_or_undo')}
+
+    CREATE FUNCTION create_tenant(new_id text, new_sealed bytea, new_keys json, new_applications json,
       new_api_keys json)
     RETURNS bigint LANGUAGE plpgsql AS $$
     DECLARE
@@ -273,5 +323,4 @@ export const applyChanges: Migration = {
         r(id text, application_id text, hash bytea, expires_at bigint, sealed bytea);
       RETURN made;
     END $$;
-  `,
-}
+`
