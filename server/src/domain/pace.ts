@@ -11,12 +11,12 @@ export const pace = {
   /** Rows that the steps of a search are counted over for its explanation: 1 to 7 µs each, beside other requests. */
   explainedRowsMax: 1_000_000,
   /**
-   * Rows that a search fetches and opens at a time: in its first batch, in later ones at most, and how many bytes of
-   * long rows.
+   * Rows that a search fetches and opens at a time: in its first batch, and in later ones at most.
    */
   searchFirstRows: 50,
   searchBatchRows: 500,
-  searchBatchBytes: 1 << 24,
+  /** Bytes of long rows that a page or a search holds at a time. */
+  pageBatchBytes: 1 << 22,
 
   /** How long after an index report the next one starts. */
   reportIntervalMs: 3_600_000,

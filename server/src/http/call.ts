@@ -1,6 +1,7 @@
 import type { EndpointId, endpoints } from '../contract/endpoints.ts'
 import type { QueryPair } from '../contract/query-pairs.ts'
 import type { Json } from '../domain/json/json.ts'
+import type { Page } from '../operations/finding/page.ts'
 import type { Caller, Vault } from '../operations/vault/vault.ts'
 
 /** The names after colons in a path: `'id' | 'keyId'` of `/applications/:id/keys/:keyId`. */
@@ -30,8 +31,8 @@ export type AnyCall = {
     : Call<EndpointId>[Part]
 }
 
-/** What is sent back: JSON, ready-made text with its type, or undefined for an answer without a body. */
-export type Answer = Json | ReadyText | undefined
+/** What is sent back: JSON, a page of tokens that is sent as it is made, ready-made text with its type, or undefined for an answer without a body. */
+export type Answer = Json | ReadyText | Page | undefined
 
 export class ReadyText {
   readonly type: string

@@ -1,7 +1,7 @@
 import type { Endpoint } from '../contract/endpoint.ts'
 import { ownHeaders } from '../contract/headers.ts'
 import { checkNames } from '../contract/query-pairs.ts'
-import { type Issue, requireNone, type VaultError } from '../domain/errors.ts'
+import { type Issue, requireNone, VaultError } from '../domain/errors.ts'
 import type { Caller } from '../operations/vault/vault.ts'
 import { withNewerKeys } from '../operations/vault/with-newer-keys.ts'
 import { GoneError } from '../scheduling/scheduler.ts'
@@ -76,9 +76,12 @@ export const serve = (options: PipelineOptions, endpoint: Endpoint, handle: Hand
         // C27: the key may have been revoked, or its rules may have changed.
         if (caller !== undefined) caller = await steps.identify(exchange, visit)
       }
+      // A page holds some of its tokens in memory until it is sent.
+      if (endpoint.isPage && !visit.memory.hold(visit.memory.held + pageBytes))
+        throw new VaultError('overloaded')
       const answer = await answerTo(exchange, caller, body)
       if (endpoint.isProbe !== true) await work.turn()
-      await send(exchange, answer, visit.memory)
+      await send(exchange, answer, visit)
     } catch (error) {
       visit.memory.keep(0)
       if (!(error instanceof GoneError)) sendProblem(exchange, error)
@@ -88,6 +91,9 @@ export const serve = (options: PipelineOptions, endpoint: Endpoint, handle: Hand
   }
   return logAnswers(options.log, endpoint.path, exchange => void live(exchange))
 }
+
+/** What a page is taken to hold while it is made; one that holds more is sent as it is made. */
+const pageBytes = 1 << 18
 
 /** Refuses what leads to no endpoint. A caller without a key is not told why (C3). */
 export const refuse = (options: PipelineOptions, refusal: (exchange: Exchange) => VaultError): Serve => {

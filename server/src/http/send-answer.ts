@@ -1,18 +1,29 @@
 import type { Endpoint } from '../contract/endpoint.ts'
 import { getOwn, isJsonObject } from '../domain/json/json.ts'
+import { isPage, type Page } from '../operations/finding/page.ts'
 import type { ByteAccount } from '../scheduling/byte-budget.ts'
 import { type Answer, jsonContentType, ReadyText } from './call.ts'
-import type { AnswerHeaders, Exchange } from './exchange.ts'
+import type { AnswerHeaders, AnswerStream, Exchange } from './exchange.ts'
 import { Replayed } from './idempotency.ts'
+import type { Visit } from './visit.ts'
 
 /** Sends what an operation answered. What the client does not read at once is held against its key until it does. */
 export const answerSender = ({ status, location }: Endpoint, traceHeader: string) => {
   const folder = location?.replace(':id', '')
-  return (exchange: Exchange, answered: Answer | Replayed, memory: ByteAccount): void => {
+  return (
+    exchange: Exchange,
+    answered: Answer | Replayed,
+    { work, memory }: Pick<Visit, 'work' | 'memory'>,
+  ): undefined | Promise<void> => {
     const isReplayed = answered instanceof Replayed
     const answer = isReplayed ? answered.answer : answered
     const headers: AnswerHeaders = { 'cache-control': 'no-store' }
     headers[traceHeader] = exchange.traceId
+    if (exchange.corsHeaders !== undefined) Object.assign(headers, exchange.corsHeaders)
+    if (isPage(answer)) {
+      headers['content-type'] = jsonContentType
+      return sendPage(exchange, status, headers, answer, { work, memory })
+    }
     let content: string | undefined
     if (answer instanceof ReadyText) {
       Object.assign(headers, answer.headers)
@@ -27,9 +38,62 @@ export const answerSender = ({ status, location }: Endpoint, traceHeader: string
     }
     if (content !== undefined) headers['content-length'] = Buffer.byteLength(content)
     if (isReplayed) headers['idempotent-replayed'] = 'true'
-    if (exchange.corsHeaders !== undefined) Object.assign(headers, exchange.corsHeaders)
-    const unread = exchange.send(status, headers, content)
-    memory.keep(unread)
-    if (unread > 0) exchange.onRead = () => memory.keep(0)
+    sendWhole(exchange, status, headers, content, memory)
   }
+}
+
+const sendWhole = (
+  exchange: Exchange,
+  status: number,
+  headers: AnswerHeaders,
+  content: string | undefined,
+  memory: ByteAccount,
+): void => {
+  const unread = exchange.send(status, headers, content)
+  memory.keep(unread)
+  if (unread > 0) exchange.onRead = () => memory.keep(0)
+}
+
+/** From this many characters on, a page is sent while it is being made, so that it is never in memory as a whole. */
+const streamedFrom = 1 << 20
+
+/** A fault that is found when a part was sent already ends the connection, so that nobody takes the part for the whole. */
+const sendPage = async (
+  exchange: Exchange,
+  status: number,
+  headers: AnswerHeaders,
+  page: Page,
+  { work, memory }: Pick<Visit, 'work' | 'memory'>,
+): Promise<void> => {
+  let stream: AnswerStream | undefined
+  let text = ''
+  let separator = ''
+  for await (const tokens of page.tokens)
+    for (const token of tokens) {
+      text += separator + JSON.stringify(token)
+      separator = ','
+      if (text.length < streamedFrom) continue
+      if (stream === undefined) {
+        memory.keep(2 * streamedFrom)
+        stream = exchange.stream(status, headers)
+        text = `{"data":[${text}`
+      }
+      await stream.write(text)
+      text = ''
+      if (!work.hasTurn) await work.turn()
+    }
+  const { pagination, ...more } = await page.rest()
+  const rest = Object.entries(more).map(
+    ([field, value]) => `,${JSON.stringify(field)}:${JSON.stringify(value)}`,
+  )
+  const ends = `]${rest.join('')}`
+  if (stream === undefined) {
+    const content = `{"pagination":${JSON.stringify(pagination)},"data":[${text}${ends}}\n`
+    headers['content-length'] = Buffer.byteLength(content)
+    sendWhole(exchange, status, headers, content, memory)
+    return
+  }
+  await stream.write(`${text}${ends},"pagination":${JSON.stringify(pagination)}}\n`)
+  stream.end()
+  memory.keep(0)
 }

@@ -34,8 +34,8 @@ export type Store = StandaloneWrites & {
   /** Tokens and their transient fields, all read at one moment: a change between two reads would mix old and new. */
   getTokens(tenant: number, ids: readonly string[]): Promise<{ rows: TokenRow[]; transients: TransientRow[] }>
   /** Newest first, ties by id. */
-  listTokens(query: TokenQuery, page: { offset: number; limit: number }): Promise<TokenRow[]>
-  countTokens(query: TokenQuery): Promise<number>
+  listTokens(query: TokenQuery, page: { offset: number; limit: number }, turns?: Turns): Promise<TokenRow[]>
+  countTokens(query: TokenQuery, turns?: Turns): Promise<number>
   /** How many tokens have each term, in the order given. Counting stops at `limit`, and expired tokens are counted. */
   estimateTerms(tenant: number, terms: readonly Uint8Array[], limit: number): Promise<number[]>
   /** The oldest unexpired token that has the term with this tag: the one that deduplication returns. */
@@ -93,6 +93,12 @@ export type Store = StandaloneWrites & {
   time(): Promise<number | undefined>
   close(): Promise<void>
 }
+
+/**
+ * What a read that takes long asks between its parts, so that others work in between; the scheduler's `Work` is one. Without it, a
+ * read gives way to whatever else waits.
+ */
+export type Turns = { readonly hasTurn: boolean; turn(): Promise<void> | undefined }
 
 /** Writes other than `commit`: they are not write sets, and share no transaction with one. */
 export type StandaloneWrites = {

@@ -14,6 +14,7 @@ import type { Caller, Vault } from '../../src/operations/vault/vault.ts'
 import { verifyTenant } from '../../src/operations/verify/verify-tenant.ts'
 import { findResult, requestHash } from '../../src/operations/writing/kept-results.ts'
 import type { Store } from '../../src/store/port.ts'
+import { wholePage } from '../../src/operations/finding/page.ts'
 import { endlessTurn } from '../rig/caller-of.ts'
 import { engines } from '../rig/engines.ts'
 import { isLong } from '../rig/long-run.ts'
@@ -127,7 +128,7 @@ for (const engine of engines)
           }
           for (const id of ids) await look(id, async caller => (await getToken(vault, caller, id)).data)
           await look('list', async caller =>
-            ((await listTokens(vault, caller, allColumns)).data as JsonObject[]).map(({ id, data }) => [
+            ((await wholePage(await listTokens(vault, caller, allColumns))).data as JsonObject[]).map(({ id, data }) => [
               id,
               data,
             ]),

@@ -1,7 +1,7 @@
 import type { ApplicationListQuery } from '../../contract/applications/query.ts'
 import { viewApplication } from '../../domain/access/application-view.ts'
 import type { JsonObject } from '../../domain/json/json.ts'
-import { numberedPage } from '../finding/numbered-page.ts'
+import { numbered } from '../finding/page.ts'
 import { loadGrants } from '../grants/load-grants.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
 
@@ -16,5 +16,5 @@ export const listApplications = async (
     .filter(({ id, type }) => (ids?.includes(id) ?? true) && (types?.includes(type) ?? true))
     .sort((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? -1 : 1))
   const shown = sorted.slice((page - 1) * size, page * size)
-  return numberedPage({ page, size, total: sorted.length }, shown.map(viewApplication))
+  return { pagination: numbered({ page, size, total: sorted.length }), data: shown.map(viewApplication) }
 }

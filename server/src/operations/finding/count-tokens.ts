@@ -21,7 +21,7 @@ export const countTokens = async (
     : isAll('container')
       ? await countContainers(vault, caller, onlyTerms, query.now)
       : undefined
-  return kept ?? vault.store.countTokens(query)
+  return kept ?? vault.store.countTokens(query, caller.work)
 }
 
 const countTypes = async (

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../domain/json/json.ts'
 import { pace } from '../../domain/pace.ts'
-import type { Vault } from '../vault/vault.ts'
+import type { Caller, Vault } from '../vault/vault.ts'
 import { mergeSteps, rarestFirst, type Step } from './branch-steps.ts'
 import type { PlannedQuery } from './plan-query.ts'
 
@@ -11,6 +11,7 @@ import type { PlannedQuery } from './plan-query.ts'
  */
 export const explainSearch = async (
   vault: Vault,
+  { work }: Caller,
   { isExact, steps: branches, carriedOut, query: { tenant, now } }: PlannedQuery,
   { openedRows, seesAll }: { openedRows: number; seesAll: boolean },
 ): Promise<JsonObject> => {
@@ -18,7 +19,7 @@ export const explainSearch = async (
   let rowsLeft = pace.explainedRowsMax
   for (const branch of branches) {
     const steps = carriedOut(seesAll ? rarestFirst(branch) : branch.map(withoutEstimate))
-    const touched = seesAll ? await touchedRows(vault, { tenant, now }, steps, rowsLeft) : []
+    const touched = seesAll ? await touchedRows(vault, { tenant, now }, steps, rowsLeft, work) : []
     rowsLeft -= touched.reduce((sum, rows) => sum + rows, 0)
     shown.push({
       steps: steps.map((step, index) => ({
@@ -54,6 +55,7 @@ const touchedRows = async (
   moment: { readonly tenant: number; readonly now: number },
   steps: readonly Step[],
   rowsMax: number,
+  work: Caller['work'],
 ): Promise<number[]> => {
   const touched: number[] = []
   let sum = 0
@@ -64,7 +66,7 @@ const touchedRows = async (
     const isAsBefore = index === 1 || steps[index - 1]?.isOpened === true
     const rows = isAsBefore
       ? (touched[index - 1] ?? 0)
-      : await store.countTokens({ ...moment, ...mergeSteps(before) })
+      : await store.countTokens({ ...moment, ...mergeSteps(before) }, work)
     touched.push(rows)
     sum += rows
   }

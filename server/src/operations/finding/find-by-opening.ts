@@ -4,12 +4,20 @@ import type { TokenQuery } from '../../store/port.ts'
 import type { TokenRow } from '../../store/rows.ts'
 import { openTokenRow } from '../tokens/token-rows.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
-import type { Found } from './find-by-index.ts'
 import { type Matches, visibleTransform } from './show-tokens.ts'
+
+export type Found = {
+  /** The rows of the page, as many at a time as may be held in memory. */
+  batches(): AsyncIterable<readonly TokenRow[]>
+  /** How many were found, including those outside the page. */
+  readonly total: number
+  /** How many rows were read and opened. */
+  readonly opened: number
+}
 
 /**
  * For what no index can tell: opens every token that the query proposes, in list order. Each costs about 20 µs of CPU (measured
- * over 20,000 cards with one metadata key), and one of a megabyte some milliseconds, so other requests get their turn in between.
+ * over 20,000 cards with one metadata key), and one of a megabyte some milliseconds.
  */
 export const findByOpening = async (
   vault: Vault,
@@ -18,35 +26,66 @@ export const findByOpening = async (
   matches: Matches,
   { offset, limit, stopWhenFull }: { offset: number; limit: number; stopWhenFull?: true },
 ): Promise<Found> => {
-  const rows: TokenRow[] = []
+  const page = new PageRows(vault, caller)
   let total = 0
   let opened = 0
   let query = proposed
   let batchRows: number = pace.searchFirstRows
   while (true) {
-    const batch = await vault.store.listTokens(query, { offset: 0, limit: batchRows })
+    const batch = await vault.store.listTokens(query, { offset: 0, limit: batchRows }, caller.work)
     for (const row of batch) {
       if (!caller.work.hasTurn) await caller.work.turn()
       opened++
       const token = openTokenRow(row, [], caller.keys)
       if (visibleTransform(caller, token, proposed.now, matches) === undefined) continue
-      if (total >= offset && rows.length < limit) rows.push(row)
+      if (total >= offset && page.length < limit) page.add(row)
       total++
     }
     const last = batch.at(-1)
-    const isFull = stopWhenFull === true && rows.length === limit
-    if (last === undefined || batch.length < batchRows || isFull) return { rows, total, opened }
+    const isFull = stopWhenFull === true && page.length === limit
+    if (last === undefined || batch.length < batchRows || isFull)
+      return { batches: () => page.batches(), total, opened }
     const after = { createdAt: last.createdAt, id: last.id }
     requireProgress(query.after, after)
     query = { ...proposed, after }
     batchRows = rowsLike(batch)
-    await caller.work.turn()
+  }
+}
+
+/** The rows of a page. Those that are too long to be kept together are read again when their turn comes. */
+class PageRows {
+  readonly #vault: Vault
+  readonly #caller: Caller
+  readonly #rows: (TokenRow | Pick<TokenRow, 'id'>)[] = []
+  #bytes = 0
+
+  constructor(vault: Vault, caller: Caller) {
+    this.#vault = vault
+    this.#caller = caller
+  }
+
+  get length(): number {
+    return this.#rows.length
+  }
+
+  add(row: TokenRow): void {
+    this.#bytes += row.sealed.length
+    this.#rows.push(this.#bytes <= pace.pageBatchBytes ? row : { id: row.id })
+  }
+
+  async *batches(): AsyncGenerator<TokenRow[]> {
+    const kept = this.#rows.filter(row => 'sealed' in row)
+    if (kept.length > 0) yield kept
+    for (const { id } of this.#rows.slice(kept.length)) {
+      const { rows } = await this.#vault.store.getTokens(this.#caller.tenantNumber, [id])
+      yield rows
+    }
   }
 }
 
 /** How many rows of this size may be held in memory at one time. */
 const rowsLike = (batch: readonly TokenRow[]): number => {
   const bytes = batch.reduce((sum, { sealed }) => sum + sealed.length, 0)
-  const fitting = Math.floor((pace.searchBatchBytes * batch.length) / bytes)
+  const fitting = Math.floor((pace.pageBatchBytes * batch.length) / bytes)
   return Math.max(1, Math.min(fitting, pace.searchBatchRows))
 }

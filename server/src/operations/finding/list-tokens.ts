@@ -1,6 +1,6 @@
 import type { ListQuery } from '../../contract/finding/list-query.ts'
-import type { JsonObject } from '../../domain/json/json.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
+import type { Page } from './page.ts'
 import { planList } from './plan-list.ts'
 import { tokenPage } from './token-page.ts'
 
@@ -9,8 +9,7 @@ export const listTokens = async (
   vault: Vault,
   caller: Caller,
   { filter, page, size }: ListQuery,
-): Promise<JsonObject> => {
+): Promise<Page> => {
   const planned = await planList(vault, caller, filter)
-  const { answer } = await tokenPage(vault, caller, planned, { page, size })
-  return answer
+  return tokenPage(vault, caller, planned, { page, size })
 }

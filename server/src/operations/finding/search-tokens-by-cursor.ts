@@ -1,8 +1,8 @@
 import type { SearchTokensByCursor } from '../../contract/finding/search-schemas.ts'
-import type { JsonObject } from '../../domain/json/json.ts'
 import { limits } from '../../domain/limits.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
 import { cursorPage } from './cursor-page.ts'
+import type { Page } from './page.ts'
 import { planQuery } from './plan-query.ts'
 
 /** The search of C26 without a count, in the pages of C25. */
@@ -10,7 +10,7 @@ export const searchTokensByCursor = async (
   vault: Vault,
   caller: Caller,
   { query: text, start, size = limits.pageSizeDefault }: SearchTokensByCursor,
-): Promise<JsonObject> => {
+): Promise<Page> => {
   const planned = await planQuery(vault, caller, text)
   // A differently worded query is a different search. Cursors of lists are bound to an array, so neither kind accepts the
   // other's.

@@ -1,9 +1,9 @@
 import type { SearchTokens } from '../../contract/finding/search-schemas.ts'
 import { mayRedact } from '../../domain/access/access.ts'
-import type { JsonObject } from '../../domain/json/json.ts'
 import { limits } from '../../domain/limits.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
 import { explainSearch } from './explain-search.ts'
+import type { Page } from './page.ts'
 import { planQuery } from './plan-query.ts'
 import { tokenPage } from './token-page.ts'
 
@@ -16,12 +16,17 @@ export const searchTokens = async (
   vault: Vault,
   caller: Caller,
   { query: text, page = 1, size = limits.pageSizeDefault, explain = false }: SearchTokens,
-): Promise<JsonObject> => {
+): Promise<Page> => {
   const { application } = caller
   const planned = await planQuery(vault, caller, text, { isExplained: explain })
-  const { answer, opened } = await tokenPage(vault, caller, planned, { page, size })
-  if (!explain) return answer
+  const found = tokenPage(vault, caller, planned, { page, size })
+  if (!explain) return found
   const seesAll = !mayRedact(application, 'token:read') && !mayRedact(application, 'token:search')
-  const explained = await explainSearch(vault, planned, { openedRows: opened, seesAll })
-  return { ...answer, plan: explained }
+  return {
+    tokens: found.tokens,
+    rest: async () => ({
+      ...(await found.rest()),
+      plan: await explainSearch(vault, caller, planned, { openedRows: found.opened, seesAll }),
+    }),
+  }
 }

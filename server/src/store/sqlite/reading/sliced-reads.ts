@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type ListPosition, requireProgress } from '../../../domain/tokens/list-position.ts'
-import type { TokenQuery } from '../../port.ts'
+import type { TokenQuery, Turns } from '../../port.ts'
 import type { TokenRow } from '../../rows.ts'
 import { hasConditions, lookUpsOf, type SliceQuery, startsOf } from '../../sql/token-query.ts'
 
@@ -18,14 +18,18 @@ export type SliceReads = {
  * times as long. The first slice is short, because most answers end there.
  */
 const firstEntries = 1_000
-const plainEntries = 50_000
-const conditionalEntries = 4_000
-/** Look-ups of a slice, some 20 ms in all: an application of fifty rules may look for each entry in a hundred places. */
-const lookUpsMax = 50_000
+const plainEntries = 20_000
+const conditionalEntries = 2_000
+/** Look-ups of a slice, some 5 ms in all: an application of fifty rules may look for each entry in a hundred places. */
+const lookUpsMax = 12_500
 /** If a query starts from many places, they share the entries of a slice, but none gets fewer than this. */
 const entriesMin = 4
 
-async function* slices(query: TokenQuery, reads: SliceReads): AsyncGenerator<SliceQuery> {
+async function* slices(
+  query: TokenQuery,
+  reads: SliceReads,
+  turns: Turns | undefined,
+): AsyncGenerator<SliceQuery> {
   const starts = Math.max(1, startsOf(query))
   const affordable = lookUpsMax / lookUpsOf(query)
   const shared = (entries: number): number =>
@@ -36,16 +40,17 @@ async function* slices(query: TokenQuery, reads: SliceReads): AsyncGenerator<Sli
   while (upTo !== undefined) {
     requireProgress(rest.after, upTo)
     yield { ...rest, upTo }
-    await nextTurn()
+    if (turns === undefined) await nextTurn()
+    else if (!turns.hasTurn) await turns.turn()
     rest = { ...rest, after: upTo }
     upTo = reads.end(rest, entries)
   }
   yield rest
 }
 
-export const countInSlices = async (query: TokenQuery, reads: SliceReads): Promise<number> => {
+export const countInSlices = async (query: TokenQuery, reads: SliceReads, turns?: Turns): Promise<number> => {
   let total = 0
-  for await (const slice of slices(query, reads)) total += reads.count(slice)
+  for await (const slice of slices(query, reads, turns)) total += reads.count(slice)
   return total
 }
 
@@ -54,11 +59,12 @@ export const listInSlices = async (
   query: TokenQuery,
   { offset, limit }: { offset: number; limit: number },
   reads: SliceReads,
+  turns?: Turns,
 ): Promise<TokenRow[]> => {
   if (!hasConditions(query)) return reads.list(query, { offset, limit })
   const rows: TokenRow[] = []
   let skip = offset
-  for await (const slice of slices(query, reads)) {
+  for await (const slice of slices(query, reads, turns)) {
     const before = skip === 0 ? 0 : reads.count(slice)
     if (skip > 0 && before <= skip) skip -= before
     else {

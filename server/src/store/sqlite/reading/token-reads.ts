@@ -46,13 +46,13 @@ export const tokenReads = (side: ReadingSide, { readSettled, placesOf }: Settled
         }
       }),
 
-    listTokens: (query, page) =>
+    listTokens: (query, page, turns) =>
       readSettled(query.tenant, termsOf(query), () =>
-        listInSlices(withoutEmptyStarts(query, inUse), page, slices),
+        listInSlices(withoutEmptyStarts(query, inUse), page, slices, turns),
       ),
-    countTokens: query =>
+    countTokens: (query, turns) =>
       readSettled(query.tenant, termsOf(query), () =>
-        countInSlices(withoutEmptyStarts(query, inUse), slices),
+        countInSlices(withoutEmptyStarts(query, inUse), slices, turns),
       ),
 
     estimateTerms: (tenant, terms, limit) =>

@@ -1,0 +1,36 @@
+import type { Json, JsonObject } from '../../domain/json/json.ts'
+
+/** A page of tokens, which may take a hundred megabytes: it is made and sent a few tokens at a time. */
+export type Page = {
+  /** The tokens as the caller sees them. */
+  readonly tokens: AsyncIterable<readonly Json[]>
+  /** What else the answer says, once all tokens are read. */
+  rest(): Promise<{ readonly pagination: Json; readonly [field: string]: Json }>
+}
+
+export const isPage = (answer: unknown): answer is Page =>
+  typeof answer === 'object' && answer !== null && 'tokens' in answer && 'rest' in answer
+
+/** §2.6, C24: the totals of a page that was asked for by its number. */
+export const numbered = ({
+  page,
+  size,
+  total,
+}: {
+  page: number
+  size: number
+  total: number
+}): JsonObject => ({
+  total_items: total,
+  page_number: page,
+  page_size: size,
+  total_pages: Math.ceil(total / size),
+})
+
+/** The answer in one piece. */
+export const wholePage = async (page: Page): Promise<JsonObject> => {
+  const data: Json[] = []
+  for await (const tokens of page.tokens) data.push(...tokens)
+  const { pagination, ...more } = await page.rest()
+  return { pagination, data, ...more }
+}

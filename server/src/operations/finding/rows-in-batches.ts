@@ -1,0 +1,46 @@
+import type { TenantKeys } from '../../crypto/keys.ts'
+import { pace } from '../../domain/pace.ts'
+import { requireProgress } from '../../domain/tokens/list-position.ts'
+import type { TokenQuery } from '../../store/port.ts'
+import type { TokenRow } from '../../store/rows.ts'
+import type { Caller, Vault } from '../vault/vault.ts'
+
+/** How long the rows of a tenant have been lately, in bytes. */
+const rowBytes = new WeakMap<TenantKeys, number>()
+const rowBytesUnknown = 160 << 10
+
+/** The rows of a page in list order, as many at a time as may be held in memory. Short rows come all at once. */
+export async function* rowsInBatches(
+  vault: Vault,
+  caller: Caller,
+  query: TokenQuery,
+  { offset, limit }: { offset: number; limit: number },
+): AsyncGenerator<TokenRow[]> {
+  let rest = query
+  for (let left = limit; left > 0; ) {
+    const most = Math.min(left, rowsAtATime(caller))
+    const page = { offset: left === limit ? offset : 0, limit: most }
+    const rows = await vault.store.listTokens(rest, page, caller.work)
+    if (!caller.work.hasTurn) await caller.work.turn()
+    const last = rows.at(-1)
+    if (last === undefined) return
+    noteLength(caller, rows)
+    yield rows
+    if (rows.length < most) return
+    left -= rows.length
+    const after = { createdAt: last.createdAt, id: last.id }
+    requireProgress(rest.after, after)
+    rest = { ...query, after }
+  }
+}
+
+/** How many rows of this tenant are read at a time. */
+const rowsAtATime = ({ keys }: Caller): number =>
+  Math.max(1, Math.floor(pace.pageBatchBytes / (rowBytes.get(keys) ?? rowBytesUnknown)))
+
+/** Long rows count at once, short ones in the long run. */
+const noteLength = ({ keys }: Caller, rows: readonly TokenRow[]): void => {
+  const mean = rows.reduce((sum, { sealed }) => sum + sealed.length, 0) / rows.length
+  const before = rowBytes.get(keys) ?? rowBytesUnknown
+  rowBytes.set(keys, Math.max(1, mean, 0.8 * before + 0.2 * mean))
+}
