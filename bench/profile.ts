@@ -35,7 +35,7 @@ const mainThread = (folder: string): CpuProfile => {
     file => JSON.parse(readFileSync(join(folder, file), 'utf8')) as CpuProfile,
   )
   const main = profiles.find(({ nodes }) =>
-    nodes.some(({ callFrame }) => callFrame.url.endsWith('http/plain/connection.ts')),
+    nodes.some(({ callFrame }) => callFrame.url.endsWith('http/connections/plain-connection.ts')),
   )
   if (main === undefined) throw new Error('no profile of the main thread was written')
   return main

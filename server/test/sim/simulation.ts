@@ -15,6 +15,7 @@ import { type Idempotency, idempotency, Replayed } from '../../src/http/idempote
 import { asVaultError } from '../../src/http/problem.ts'
 import { envKeyProvider } from '../../src/keys/env/env-key-provider.ts'
 import { newMasterKeyText } from '../../src/keys/master-key.ts'
+import { isPage, wholePage } from '../../src/operations/finding/page.ts'
 import { authenticate } from '../../src/operations/keys/authenticate.ts'
 import { purgeDeadTenants } from '../../src/operations/maintenance/purge-dead-tenants.ts'
 import { sweepExpired } from '../../src/operations/maintenance/sweep-expired.ts'
@@ -170,13 +171,11 @@ export class Simulation {
     const issues: Issue[] = []
     const body = wire.body === undefined ? undefined : declared.checkBody?.(wire.body as never, '', issues)
     assert.deepEqual(issues, [], 'the simulation sends what the interface knows')
-    const run = (acting: Caller) =>
-      (handlers[wire.endpoint] as (call: unknown) => Promise<never>)({
-        ...wire,
-        body,
-        vault: this.#vault,
-        caller: acting,
-      })
+    const run = async (acting: Caller): Promise<never> => {
+      const handle = handlers[wire.endpoint] as (call: unknown) => Promise<never>
+      const answer = await handle({ ...wire, body, vault: this.#vault, caller: acting })
+      return isPage(answer) ? ((await wholePage(answer)) as never) : answer
+    }
     if (wire.resultName === undefined) return run(caller)
     const { method, path, resultName: key } = wire
     const bytes = Buffer.from(JSON.stringify(wire.body ?? null))

@@ -7,6 +7,7 @@ import type { JsonObject } from '../../src/domain/json/json.ts'
 import { asVaultError } from '../../src/http/problem.ts'
 import { fileKeyProvider } from '../../src/keys/file/file-key-provider.ts'
 import { listTokens } from '../../src/operations/finding/list-tokens.ts'
+import { wholePage } from '../../src/operations/finding/page.ts'
 import { authenticate } from '../../src/operations/keys/authenticate.ts'
 import { getToken } from '../../src/operations/tokens/get-token.ts'
 import { openVault } from '../../src/operations/vault/open-vault.ts'
@@ -14,7 +15,6 @@ import type { Caller, Vault } from '../../src/operations/vault/vault.ts'
 import { verifyTenant } from '../../src/operations/verify/verify-tenant.ts'
 import { findResult, requestHash } from '../../src/operations/writing/kept-results.ts'
 import type { Store } from '../../src/store/port.ts'
-import { wholePage } from '../../src/operations/finding/page.ts'
 import { endlessTurn } from '../rig/caller-of.ts'
 import { engines } from '../rig/engines.ts'
 import { isLong } from '../rig/long-run.ts'
@@ -128,10 +128,9 @@ for (const engine of engines)
           }
           for (const id of ids) await look(id, async caller => (await getToken(vault, caller, id)).data)
           await look('list', async caller =>
-            ((await wholePage(await listTokens(vault, caller, allColumns))).data as JsonObject[]).map(({ id, data }) => [
-              id,
-              data,
-            ]),
+            ((await wholePage(await listTokens(vault, caller, allColumns))).data as JsonObject[]).map(
+              ({ id, data }) => [id, data],
+            ),
           )
           for (const n of [1, 2])
             await look(`kept ${n}`, async caller => {

@@ -77,6 +77,8 @@ export class PlainConnection {
     if (socket.destroyed) return 0
     if (this.isLast) {
       this.#isOver = true
+      // What still comes is thrown away, or nobody would notice that the client has left.
+      socket.resume()
       // A client that does not close its side would keep a stopping server from ending.
       socket.end(text, () => socket.setTimeout(pace.lastRequestMs))
       return socket.writableLength
