@@ -267,7 +267,7 @@ for (const engine of engines) {
       for (const { term, tenant, created_at } of await termsOf(red))
         if (!own.has(Buffer.from(term as Uint8Array).toString('hex')))
           await scene.reach(
-            'INSERT INTO terms (tenant, term, created_at, token_id) VALUES (?,?,?,?)',
+            'INSERT INTO terms (tenant, term, created_at, token_id, signature) VALUES (?,?,?,?,0)',
             tenant as number,
             term as Uint8Array,
             created_at as number,

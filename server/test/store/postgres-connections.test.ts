@@ -14,6 +14,7 @@ import { standaloneWrites } from '../../src/store/postgres/standalone-writes.ts'
 import { Succession } from '../../src/store/postgres/succession.ts'
 import type { WriteSet } from '../../src/store/write-set.ts'
 import { CutLine } from '../rig/cut-line.ts'
+import { becomeLaterRelease } from '../rig/later-migration.ts'
 import { type Cluster, freePort, startCluster } from '../rig/postgres-cluster.ts'
 import { databaseOf, settingsOf } from '../rig/postgres-databases.ts'
 import { startStandby } from '../rig/standby.ts'
@@ -260,7 +261,7 @@ describe('connections to PostgreSQL', () => {
     const settings = { ...settingsOf(await databaseOf(path)), statementTimeoutMs: 50 }
     // Another node is migrating the schema at this moment.
     await admin.query('SELECT pg_advisory_lock(-1)')
-    const { rows } = await admin.query('DELETE FROM migrations WHERE number > 1 RETURNING number, name')
+    const leaveLaterRelease = becomeLaterRelease()
     const opening = openPostgres(settings)
     const hasWaited = async (): Promise<boolean> =>
       (await sessions("wait_event = 'advisory' AND clock_timestamp() - query_start > '200 ms'")).length > 0
@@ -269,10 +270,11 @@ describe('connections to PostgreSQL', () => {
       () => true,
     )
     while (!(await Promise.race([hasWaited(), isRefused])));
-    for (const { number, name } of rows)
-      await admin.query('INSERT INTO migrations (number, name) VALUES ($1, $2)', [number, name])
+    await admin.query("INSERT INTO migrations (number, name) VALUES (2, 'later')")
     await admin.query('SELECT pg_advisory_unlock(-1)')
     await (await opening).close()
+    leaveLaterRelease()
+    await admin.query('DELETE FROM migrations WHERE number = 2')
   })
 })
 

@@ -11,7 +11,9 @@ type Entry = { readonly term: Uint8Array; readonly at: SQLInputValue; readonly i
 const planted = async (entries: readonly Entry[]) => {
   const opened = await openedSqlite()
   const outsider = new DatabaseSync(opened.path, { timeout: 5_000 })
-  const plant = outsider.prepare('INSERT INTO terms (tenant, term, created_at, token_id) VALUES (?,?,?,?)')
+  const plant = outsider.prepare(
+    'INSERT INTO terms (tenant, term, created_at, token_id, signature) VALUES (?,?,?,?,0)',
+  )
   for (const { term, at, id } of entries) plant.run(opened.tenant, term, at, id)
   outsider.close()
   return opened
