@@ -29,7 +29,7 @@ export const onOneEngine = (
   settings: Partial<ServiceSettings> = {},
 ): void => {
   for (const engine of isLong ? engines : engines.slice(0, 1))
-    describeOn(engine, `${name} (${engine.name} alone: ${reason})`, suite, settings)
+    describeOn(engine, `${name} (${engine.name}${isLong ? '' : ` alone: ${reason}`})`, suite, settings)
 }
 
 const describeOn = (engine: Engine, name: string, suite: Suite, settings: Partial<ServiceSettings>): void => {
