@@ -5,7 +5,7 @@ const bytesPerRow = 1_024
 
 /**
  * How much work a set is for storage, in rows: those that it leads to, with its bytes counted as rows. On the embedded engine a row
- * takes 8 to 25 µs of the thread that writes, more in a large vault (docs/decisions/0020).
+ * takes 8 to 25 µs of the thread that writes, more in a large vault (docs/decisions/0022).
  */
 export const weightOf = ({ guarded, effects, counters }: WriteSet): number => {
   let rows = 1 + guarded.length + counters.length

@@ -49,7 +49,7 @@ describe('serve with incomplete or wrong settings', () => {
     {
       name: 'storage but no key provider',
       args: ['--data', data],
-      says: /no key provider is configured: set --key-provider or STRONGROOM_KEY_PROVIDER/,
+      says: /no key provider is configured: set --key-provider file \(STRONGROOM_KEY_PROVIDER\)/,
     },
     {
       name: 'storage but no key provider, set by variables',
@@ -248,7 +248,7 @@ describe('serve on storage that cannot be used', () => {
     assertRefused(
       result,
       1,
-      new RegExp(`port ${port} of 127\\.0\\.0\\.1 is taken: stop what uses it, or set --port`),
+      new RegExp(`port ${port} of 127\\.0\\.0\\.1 is taken: stop what uses it, or add --port ${port + 1}`),
     )
   })
 })
