@@ -23,9 +23,9 @@ const listOf = (text: string): string => page(text).split('## Open\n\n')[1] ?? '
 
 test('a requirement lists the tests that cite it, a rule those that cite it as a whole, and the rest is open', () => {
   const text = `
-    test('C2.1 §4.5.1 one', () => {})
-    test('C2 whole', () => {})
-    const scenarios = [{ name: "C2.1, C25.1: two" }]
+    test('one (C2.1, §4.5.1)', () => {})
+    test('whole (C2)', () => {})
+    const scenarios = [{ name: "two (C2.1, C25.1)" }]
   `
   assert.equal(
     listOf(text),
@@ -34,40 +34,43 @@ test('a requirement lists the tests that cite it, a rule those that cite it as a
 ## §4.5 Update token
 
 - **§4.5.1** It needs a permission.
-  - C2.1 §4.5.1 one (\`api/a.test.ts\`)
+  - one (C2.1, §4.5.1) (\`api/a.test.ts\`)
 
 ## C2 Errors
 
 As a whole:
 
-- C2 whole (\`api/a.test.ts\`)
+- whole (C2) (\`api/a.test.ts\`)
 
 - **C2.1** Errors are problems.
-  - C2.1 §4.5.1 one (\`api/a.test.ts\`)
-  - C2.1, C25.1: two (\`api/a.test.ts\`)
+  - one (C2.1, §4.5.1) (\`api/a.test.ts\`)
+  - two (C2.1, C25.1) (\`api/a.test.ts\`)
 - **C2.2** A 400 has a map. **open**
 
 ## C25 Cursor
 
 - **C25.1** A cursor is opaque.
-  - C2.1, C25.1: two (\`api/a.test.ts\`)
+  - two (C2.1, C25.1) (\`api/a.test.ts\`)
 `,
   )
 })
 
 test('a rule that nothing cites is open as a whole; if nothing is open, the page says so', () => {
   assert.match(listOf(''), /^- \*\*§4\.5\*\* Update token: all\n- \*\*C2\*\* Errors: all\n/)
-  assert.match(listOf("test('§4.5.1 C2.1 C2.2 C25.1 all', f)"), /^Nothing: every requirement has a test\.\n/)
+  assert.match(
+    listOf("test('all (§4.5.1, C2.1, C2.2, C25.1)', f)"),
+    /^Nothing: every requirement has a test\.\n/,
+  )
 })
 
 const names: { literal: string; shown: string }[] = [
-  { literal: "'C2.1 plain'", shown: 'C2.1 plain' },
-  { literal: `"C2.1 with 'quotes'"`, shown: "C2.1 with 'quotes'" },
-  { literal: "'C2.1 it\\'s'", shown: "C2.1 it's" },
-  { literal: "'C2.1 a line\\nbreak'", shown: 'C2.1 a line\\\\nbreak' },
-  { literal: `\`C2.1 of \${stringify({ a: {} })}, \${x}\``, shown: 'C2.1 of …, …' },
-  { literal: "'C2.1 __proto__ <id> [2] *'", shown: 'C2.1 \\_\\_proto\\_\\_ \\<id\\> \\[2\\] \\*' },
-  { literal: "'C2.1 400 characters'", shown: 'C2.1 400 characters' },
+  { literal: "'plain (C2.1)'", shown: 'plain (C2.1)' },
+  { literal: `"with 'quotes' (C2.1)"`, shown: "with 'quotes' (C2.1)" },
+  { literal: "'it\\'s (C2.1)'", shown: "it's (C2.1)" },
+  { literal: "'a line\\nbreak (C2.1)'", shown: 'a line\\\\nbreak (C2.1)' },
+  { literal: `\`of \${stringify({ a: {} })}, \${x} (C2.1)\``, shown: 'of …, … (C2.1)' },
+  { literal: "'__proto__ <id> [2] * (C2.1)'", shown: '\\_\\_proto\\_\\_ \\<id\\> \\[2\\] \\* (C2.1)' },
+  { literal: "'400 characters (C2.1)'", shown: '400 characters (C2.1)' },
   { literal: "'C2.1'", shown: 'C2.1' },
 ]
 for (const { literal, shown } of names)
@@ -76,9 +79,10 @@ for (const { literal, shown } of names)
 
 const notCited = [
   "test('it answers as in C2.1', f)",
+  "test('it answers (as in C2.1) at once', f)",
   "test('RFC 8785 §4.5.1', f)",
-  "test.skip('C2.1 later', f)",
-  "test.todo(\n  'C2.1 later')",
+  "test.skip('later (C2.1)', f)",
+  "test.todo(\n  'later (C2.1)')",
   '// C2.1 says so',
   "const code = 'C2a'",
 ]
@@ -86,14 +90,14 @@ for (const text of notCited)
   test(`no requirement is closed by ${JSON.stringify(text)}`, () => assert.equal(page(text), page('')))
 
 test('a name that occurs twice is listed once', () => {
-  const twice = "test('C2.1 one', f)\ntest('C2.1 one', f)"
-  assert.equal(listOf(twice).split('C2.1 one').length, 2)
+  const twice = "test('one (C2.1)', f)\ntest('one (C2.1)', f)"
+  assert.equal(listOf(twice).split('one (C2.1)').length, 2)
 })
 
 for (const id of ['C2.3', 'C3', '§4', '§4.5.10', 'C250'])
   test(`the unknown id ${id} fails with the file and the name of the test`, () => {
-    assert.throws(() => page(`test('C2.1 ${id} gone', f)`), {
-      message: `api/a.test.ts: "C2.1 ${id} gone" cites ${id}, which is no requirement`,
+    assert.throws(() => page(`test('gone (C2.1, ${id})', f)`), {
+      message: `api/a.test.ts: "gone (C2.1, ${id})" cites ${id}, which is no requirement`,
     })
   })
 

@@ -8,13 +8,13 @@ type CitingTest = { readonly file: string; readonly name: string; readonly ids: 
 const idPattern = '(?:§|C)\\d+(?:\\.\\d+)*'
 const rulePattern = new RegExp(`^## (${idPattern}) (.+)$`)
 const requirementPattern = new RegExp(`^- \\*\\*(${idPattern})\\*\\* (.+)$`)
-/** The ids at the start of a name: `C13.2 C12.4 a blind mask …`. */
-const leadingIdsPattern = new RegExp(`^${idPattern}(?:,? ${idPattern})*(?![\\w.])`)
-/** The opening quote of a literal that starts with an id, unless the literal names a test that is skipped or to do. */
-const openingQuotePattern = /(?<!\.(?:skip|todo)\(\s*)(['"`])(?=(?:§|C)\d)/g
+/** The ids at the end of a name: `a blind mask … (C13.2, C12.4)`, or a name that is nothing but ids. */
+const idsPattern = new RegExp(`^(${idPattern}(?: ${idPattern})*)$|\\((${idPattern}(?:, ${idPattern})*)\\)$`)
+/** Where a literal begins, unless it names a test that is skipped or to do. */
+const openingQuotePattern = /(?<!\.(?:skip|todo)\(\s*)(['"`])/g
 
 /**
- * Which test proves which requirement, as Markdown. A test's name is a string literal that starts with ids, wherever it
+ * Which test proves which requirement, as Markdown. A test's name is a string literal that ends with ids, wherever it
  * stands: in a call of `test`, or in a table of scenarios.
  */
 export const conformance = (requirements: string, sources: readonly TestSource[]): string => {
@@ -64,7 +64,8 @@ const readTests = ({ file, text }: TestSource): CitingTest[] => {
   const tests: CitingTest[] = []
   for (const match of text.matchAll(openingQuotePattern)) {
     const name = readLiteral(text, match.index)
-    const ids = leadingIdsPattern.exec(name)?.[0].split(/,? /)
+    const [, alone, last] = idsPattern.exec(name) ?? []
+    const ids = (alone ?? last)?.split(/,? /)
     if (ids !== undefined) tests.push({ file, name, ids })
   }
   return tests

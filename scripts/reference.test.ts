@@ -23,7 +23,7 @@ const tables: readonly Table[] = reference()
     return { head: cells(head), rows: rows.map(cells) }
   })
 
-test('docs/reference.md: no text breaks its table', () => {
+test('no text breaks its table (docs/reference.md)', () => {
   assert.ok(tables.length > 0)
   for (const { head, rows } of tables) {
     assert.ok(rows.length > 0)
@@ -31,7 +31,7 @@ test('docs/reference.md: no text breaks its table', () => {
   }
 })
 
-test('docs/reference.md: a config file accepts each key under its name in the table', t => {
+test('a config file accepts each key under its name in the table (docs/reference.md)', t => {
   const folder = mkdtempSync(join(tmpdir(), 'reference-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const settings = tables.find(({ head }) => head[0] === 'flag')?.rows ?? []

@@ -40,7 +40,7 @@ const rows = (heading: string): string[] =>
     .flatMap(line => /^\| `([^`]+)` \| (?:\S.*\S) \| (?:\S.*\S) \|$/.exec(line)?.[1] ?? [])
     .sort()
 
-test('docs/dependencies.md: each dependency has one line that says what it is for and what was weighed against it', () => {
+test('each dependency has one line that says what it is for and what was weighed against it (docs/dependencies.md)', () => {
   assert.deepEqual(rows('At run time'), named('dependencies', 'optionalDependencies', 'peerDependencies'))
   assert.deepEqual(rows('For development'), named('devDependencies'))
 })
@@ -50,7 +50,7 @@ const { packages }: { packages: Record<string, Locked> } = JSON.parse(
 )
 const fetched = Object.entries(packages).filter(([path]) => /(^|\/)node_modules\//.test(path))
 
-test('docs/dependencies.md: npm ci --omit=dev installs what runs in production, and one version of Node for all platforms', () => {
+test('npm ci --omit=dev installs what runs in production, and one version of Node for all platforms (docs/dependencies.md)', () => {
   const runtime = named('dependencies', 'optionalDependencies')
   for (const name of runtime) assert.ok(packages[`node_modules/${name}`]?.dev === undefined, name)
   const nodes = fetched.filter(([path]) => /^node_modules\/node-(bin-)?(linux|darwin)-/.test(path))
@@ -64,7 +64,7 @@ test('docs/dependencies.md: npm ci --omit=dev installs what runs in production, 
   assert.equal(`v${nodes[0]?.[1].version}`, process.version)
 })
 
-test('docs/dependencies.md: the lockfile holds a hash of each package and no registry', () => {
+test('the lockfile holds a hash of each package and no registry (docs/dependencies.md)', () => {
   for (const [path, { link, integrity, resolved, inBundle }] of fetched) {
     if (link) continue
     assert.match(integrity ?? '', /^sha512-/, path)
@@ -73,7 +73,7 @@ test('docs/dependencies.md: the lockfile holds a hash of each package and no reg
   }
 })
 
-test('docs/dependencies.md: no installation script of a package may run', () => {
+test('no installation script of a package may run (docs/dependencies.md)', () => {
   const { allowScripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   const withScripts = fetched.filter(([, { hasInstallScript }]) => hasInstallScript)
   assert.deepEqual(
@@ -82,7 +82,7 @@ test('docs/dependencies.md: no installation script of a package may run', () => 
   )
 })
 
-test('docs/dependencies.md: code written by hand is where the page says', () => {
+test('code written by hand is where the page says (docs/dependencies.md)', () => {
   const places = [...page.matchAll(/`(server\/src\/[^`]+)`/g)].map(([, place = '']) => place)
   assert.notDeepEqual(places, [])
   assert.deepEqual(

@@ -9,11 +9,11 @@ const runTests = (name: string) => {
   return spawnSync(process.execPath, ['--test', program], { env, encoding: 'utf8', timeout: 60_000 })
 }
 
-test('docs/testing.md: a run whose test waits for what never comes exits with code 1, and does not leave out the rest', () => {
+test('a run whose test waits for what never comes exits with code 1, and does not leave out the rest (docs/testing.md)', () => {
   assert.equal(runTests('waits-for-ever.ts').status, 1)
 })
 
-test('docs/testing.md: an error that nobody catches ends the run with code 1 and is shown', () => {
+test('an error that nobody catches ends the run with code 1 and is shown (docs/testing.md)', () => {
   const { status, stdout } = runTests('throws-unheard.ts')
   assert.equal(status, 1)
   assert.match(stdout, /Error: unheard\n +at .*throws-unheard\.ts/)

@@ -89,20 +89,20 @@ describe('npm ci', () => {
     return { code, said, isInstalled: existsSync(join(clone, 'node_modules', ours)) }
   }
 
-  test('docs/dependencies.md: a runtime other than the one in the lockfile is not installed, and npm ci fails', async () => {
+  test('a runtime other than the one in the lockfile is not installed, and npm ci fails (docs/dependencies.md)', async () => {
     const { code, said, isInstalled } = await install('clone', undefined)
     assert.equal(code, 1)
     assert.match(said, new RegExp(`not as package-lock.json has it: ${ours}`))
     assert.equal(isInstalled, false)
   })
 
-  test('docs/dependencies.md: it would be installed if the lockfile had its hash, so the hash keeps it out', async () => {
+  test('it would be installed if the lockfile had its hash, so the hash keeps it out (docs/dependencies.md)', async () => {
     const { code, said, isInstalled } = await install('fooled', integrity)
     assert.equal(code, 0, said)
     assert.equal(isInstalled, true)
   })
 
-  test('docs/dependencies.md: a release of npm that does not link the runtime leaves that to us', async () => {
+  test('a release of npm that does not link the runtime leaves that to us (docs/dependencies.md)', async () => {
     const cwd = join(folder.path, 'fooled')
     const link = join(cwd, 'node_modules/.bin/node')
     rmSync(link)

@@ -10,7 +10,7 @@ const readSources = (): Sources => {
   return new Map(files.sort().map(file => [file, readFileSync(join(root, file), 'utf8')]))
 }
 
-test('ARCHITECTURE.md layers: imports in server/src point down, without cycles, and names say what is inside', () => {
+test('imports in server/src point down, without cycles, and names say what is inside (ARCHITECTURE.md layers)', () => {
   const sources = readSources()
   assert.ok(sources.has('domain/tokens/token.ts') && sources.has('cli/main.ts'))
   assert.deepEqual(layeringComplaints(sources), [])
@@ -35,7 +35,7 @@ const sound = {
     "import { s } from '../service.ts'\nimport { open } from '../store/sqlite/store.ts'\nconst config = await import('../config/config.ts')\nrun(process.env)",
 }
 
-test('ARCHITECTURE.md layers: a sound tree has no complaints', () => {
+test('a sound tree has no complaints (ARCHITECTURE.md layers)', () => {
   assert.deepEqual(layeringComplaints(new Map(Object.entries(sound))), [])
 })
 
@@ -160,6 +160,6 @@ const wrong: { name: string; file: string; text: string; complaints: string[] }[
   },
 ]
 for (const { name, file, text, complaints } of wrong)
-  test(`ARCHITECTURE.md layers: ${name} is noticed`, () => {
+  test(`${name} is noticed (ARCHITECTURE.md layers)`, () => {
     assert.deepEqual(layeringComplaints(new Map(Object.entries({ ...sound, [file]: text }))), complaints)
   })

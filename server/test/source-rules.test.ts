@@ -12,14 +12,14 @@ const sources = (pattern: string): { file: string; code: string }[] =>
     code: readFileSync(join(root, file), 'utf8').replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, ''),
   }))
 
-test('C20.8 the expression language uses no regular expressions', () => {
+test('the expression language uses no regular expressions (C20.8)', () => {
   const found = sources('domain/expressions/**/*.ts')
   assert.ok(found.length > 20)
   const expression = /[=(,:!&|?[]\s*\/(?![/*])(?:[^/\\\n]|\\.)+\/[dgimsuvy]*[\s.,)\];]|\bRegExp\b/
   for (const { file, code } of found) assert.doesNotMatch(code, expression, file)
 })
 
-test('C9.10 shared code never asks which type of token it has', () => {
+test('shared code never asks which type of token it has (C9.10)', () => {
   const names = [...tokenTypes.keys()].filter(name => name !== 'token')
   for (const { file, code } of sources('**/*.ts')) {
     if (file.startsWith(join('domain', 'tokens', 'types'))) continue
@@ -27,14 +27,14 @@ test('C9.10 shared code never asks which type of token it has', () => {
   }
 })
 
-test('docs/testing.md: all properties draw from one seed, because only rig/properties.ts imports fast-check', () => {
+test('all properties draw from one seed, because only rig/properties.ts imports fast-check (docs/testing.md)', () => {
   const importing = globSync('**/*.ts', { cwd: import.meta.dirname }).filter(file =>
     /^import .*'fast-check'$/m.test(readFileSync(join(import.meta.dirname, file), 'utf8')),
   )
   assert.deepEqual(importing, [join('rig', 'properties.ts')])
 })
 
-test('docs/testing.md: every file of the rig is in the table', () => {
+test('every file of the rig is in the table (docs/testing.md)', () => {
   const page = readFileSync(join(import.meta.dirname, '../../docs/testing.md'), 'utf8')
   const named = page.split('## The rig')[1]?.matchAll(/^\| (`[^|]*`) \|/gm) ?? []
   assert.deepEqual(
@@ -45,7 +45,7 @@ test('docs/testing.md: every file of the rig is in the table', () => {
   )
 })
 
-test('docs/operating.md: what is logged as an error is in the table of what is worth an alert, which has nothing that is never logged', () => {
+test('what is logged as an error is in the table of what is worth an alert, which has nothing that is never logged (docs/operating.md)', () => {
   const page = readFileSync(join(import.meta.dirname, '../../docs/operating.md'), 'utf8')
   const rows =
     page

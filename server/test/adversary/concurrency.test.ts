@@ -92,7 +92,7 @@ onEveryEngine('many requests at once', vaultOfSuite => {
     return sum
   }
 
-  test('C15.9 C15.5 equal creates make one token, and all but one are told so', async () => {
+  test('equal creates make one token, and all but one are told so (C15.9, C15.5)', async () => {
     const replies = await together(many, () =>
       vault.post('/tokens', key, { type: 'token', data: 'one value', deduplicate_token: true }),
     )
@@ -102,7 +102,7 @@ onEveryEngine('many requests at once', vaultOfSuite => {
     await assertCounts(1, { token: 1 })
   })
 
-  test('C15.9 equal creates of several values make one token for each value', async () => {
+  test('equal creates of several values make one token for each value (C15.9)', async () => {
     const values = 4
     const replies = await together(many, index =>
       vault.post('/tokens', key, {
@@ -117,7 +117,7 @@ onEveryEngine('many requests at once', vaultOfSuite => {
     await assertCounts(values, { token: values })
   })
 
-  test('C15.9 C15.10 equal elements, within one payload and across payloads, become one token', async () => {
+  test('equal elements, within one payload and across payloads, become one token (C15.9, C15.10)', async () => {
     const definition = { type: 'token', data: 'one value', deduplicate_token: true }
     const replies = await together(many / 2, index =>
       vault.post('/tokenize', key, [
@@ -133,7 +133,7 @@ onEveryEngine('many requests at once', vaultOfSuite => {
     await assertCounts(1 + many / 2, { token: 1 + many / 2 })
   })
 
-  test('C15.9 creates and tokenizes of one value make one token', async () => {
+  test('creates and tokenizes of one value make one token (C15.9)', async () => {
     const definition = { type: 'card', data: { number: '4242424242424242' }, deduplicate_token: true }
     const replies = await together(many, index =>
       index % 2 === 0
@@ -146,7 +146,7 @@ onEveryEngine('many requests at once', vaultOfSuite => {
     await assertCounts(1 + many / 2, { card: 1, token: many / 2 })
   })
 
-  test('C15.8 C15.9 patches and creates that would make duplicates leave one token with the value', async () => {
+  test('patches and creates that would make duplicates leave one token with the value (C15.8, C15.9)', async () => {
     const half = many / 2
     const made = await together(half, index =>
       vault.post('/tokens', key, { type: 'token', data: `own ${index}`, deduplicate_token: true }),
@@ -173,7 +173,7 @@ onEveryEngine('many requests at once', vaultOfSuite => {
     await assertCounts(kept + 1, { token: kept + 1 })
   })
 
-  test('C18.8 patches of different fields of one token all survive', async () => {
+  test('patches of different fields of one token all survive (C18.8)', async () => {
     const { body } = await vault.post('/tokens', key, {
       type: 'token',
       data: { kept: true },
@@ -199,7 +199,7 @@ onEveryEngine('many requests at once', vaultOfSuite => {
     await assertCounts(1, { token: 1 })
   })
 
-  test('C18.8 C24.10 moves at once leave the token in one place', async () => {
+  test('moves at once leave the token in one place (C18.8, C24.10)', async () => {
     const { body } = await vault.post('/tokens', key, { type: 'token', data: 'x' })
     const replies = await together(many, index =>
       vault.patch(`/tokens/${body.id}`, key, { containers: [places[index % places.length]] }),
@@ -210,7 +210,7 @@ onEveryEngine('many requests at once', vaultOfSuite => {
   })
 
   for (const duringPatches of [false, true])
-    test(`§4.6.1 C2.13 C18.6 deletes ${duringPatches ? 'in the middle of patches' : 'together with patches'}: one delete wins, and nothing comes back`, async () => {
+    test(`deletes ${duringPatches ? 'in the middle of patches' : 'together with patches'}: one delete wins, and nothing comes back (§4.6.1, C2.13, C18.6)`, async () => {
       const { body } = await vault.post('/tokens', key, { type: 'token', data: 'x', metadata: { a: 'b' } })
       const patching = Array.from({ length: many }, (_, index) =>
         vault.patch(`/tokens/${body.id}`, key, { metadata: { [`k${index}`]: 'v' } }),
@@ -230,7 +230,7 @@ onEveryEngine('many requests at once', vaultOfSuite => {
       await assertCounts(0, { token: 0 })
     })
 
-  test('C16.4 creates with one literal id: one 201, the others 409', async () => {
+  test('creates with one literal id: one 201, the others 409 (C16.4)', async () => {
     const replies = await together(many, index =>
       vault.post('/tokens', key, { id: 'the-same', type: 'token', data: `value ${index}` }),
     )
@@ -240,7 +240,7 @@ onEveryEngine('many requests at once', vaultOfSuite => {
     await assertCounts(1, { token: 1 })
   })
 
-  test('C15.4 C15.9 creates of one value with one literal id are deduplicated, not refused', async () => {
+  test('creates of one value with one literal id are deduplicated, not refused (C15.4, C15.9)', async () => {
     const body = { id: 'the-same', type: 'token', data: 'one value', deduplicate_token: true }
     const replies = await together(many, () => vault.post('/tokens', key, body))
     assert.deepEqual(countBy(replies), { 201: many })
@@ -250,7 +250,7 @@ onEveryEngine('many requests at once', vaultOfSuite => {
     await assertCounts(1, { token: 1 })
   })
 
-  test('C23.5 C16.4 tokenizes that share one literal id: one makes everything, the others nothing', async () => {
+  test('tokenizes that share one literal id: one makes everything, the others nothing (C23.5, C16.4)', async () => {
     const replies = await together(many / 2, index =>
       vault.post('/tokenize', key, [
         `text ${index}`,
@@ -262,7 +262,7 @@ onEveryEngine('many requests at once', vaultOfSuite => {
     await assertCounts(3, { token: 2, bank: 1 })
   })
 
-  test('§4.11.5 C33.3 C33.5 one idempotency key at once: one request does the work, the others get 409 or its answer', async () => {
+  test('one idempotency key at once: one request does the work, the others get 409 or its answer (§4.11.5, C33.3, C33.5)', async () => {
     const replies = await together(many, () =>
       vault.send('POST', '/tokens', {
         key,
@@ -278,7 +278,7 @@ onEveryEngine('many requests at once', vaultOfSuite => {
   })
 
   for (const path of ['getToken', 'listTokens'] as const)
-    test(`C11.5 C18.8 a read interrupted by a patch shows the old card or the new one, not parts of both (${path})`, async () => {
+    test(`a read interrupted by a patch shows the old card or the new one, not parts of both (${path}) (C11.5, C18.8)`, async () => {
       const old = { number: '4242424242424242', cvc: '111' }
       const renewed = { number: '5555555555554444', cvc: '222' }
       const { id } = await vault.create(key, { type: 'card', data: old })
@@ -301,7 +301,7 @@ onEveryEngine('many requests at once', vaultOfSuite => {
       )
     })
 
-  test('C24.10 C27.1 counters are exact after a storm of every kind of write', async () => {
+  test('counters are exact after a storm of every kind of write (C24.10, C27.1)', async () => {
     const model = new Set<string>()
     const made = await together(many * 2, index =>
       vault.post('/tokens', key, {

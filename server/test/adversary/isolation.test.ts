@@ -148,7 +148,7 @@ onEveryEngine('two tenants', vaultOfSuite => {
     DELETE: (key, id) => vault.delete(`/tokens/${id}`, key),
   }
 
-  test('§1.3 C2.13 C2.14 C31.9 every token that does not exist for the caller is missing in the same way', async () => {
+  test('every token that does not exist for the caller is missing in the same way (§1.3, C2.13, C2.14, C31.9)', async () => {
     const ids = await unknownKeys()
     const covered = (await create(ours, card)).body.id
     for (const name of ['full', 'flat', 'corner'] as const)
@@ -177,7 +177,7 @@ onEveryEngine('two tenants', vaultOfSuite => {
     assert.equal((await vault.get(`/tokens/${chosen}`, theirs.keys.full)).status, 200, 'none was touched')
   })
 
-  test('§1.3 C2.13 C31.9 no way of writing a path tells an id that never existed from one that does not exist for the caller', async () => {
+  test('no way of writing a path tells an id that never existed from one that does not exist for the caller (§1.3, C2.13, C31.9)', async () => {
     const ids = await unknownKeys()
     const [uuid = '', chosen = ''] = [ids['never was'], ids['never was, chosen']]
     const twins = Object.entries(ids).map(([kind, id]) => ({
@@ -211,7 +211,7 @@ onEveryEngine('two tenants', vaultOfSuite => {
     )
   })
 
-  test('§1.3 C24.5 C24.10 nothing of another tenant is listed or counted, whatever the filter', async () => {
+  test('nothing of another tenant is listed or counted, whatever the filter (§1.3, C24.5, C24.10)', async () => {
     const before = await total(ours)
     const metadata = { customer: 'shared' }
     const data = { number: '5555555555554444' }
@@ -230,7 +230,7 @@ onEveryEngine('two tenants', vaultOfSuite => {
     }
   })
 
-  test('C15.3 C14.1 equal values in two tenants are not deduplicated and have different fingerprints', async () => {
+  test('equal values in two tenants are not deduplicated and have different fingerprints (C15.3, C14.1)', async () => {
     const value = { type: 'token', data: 'the same value', deduplicate_token: true }
     const [one, other, again] = [
       await create(ours, value),
@@ -256,7 +256,7 @@ onEveryEngine('two tenants', vaultOfSuite => {
     )
   })
 
-  test('C16.4 C16.5 an id taken in another tenant is still free', async () => {
+  test('an id taken in another tenant is still free (C16.4, C16.5)', async () => {
     const body = { ...card, id: 'chosen-by-both' }
     await create(theirs, body)
     await create(ours, body)
@@ -265,7 +265,7 @@ onEveryEngine('two tenants', vaultOfSuite => {
     await create(ours, body)
   })
 
-  test('C33.1 an idempotency key of one tenant means nothing in another', async () => {
+  test('an idempotency key of one tenant means nothing in another (C33.1)', async () => {
     const send = (tenant: Tenant) =>
       vault.send('POST', '/tokens', {
         key: tenant.keys.full,
@@ -278,7 +278,7 @@ onEveryEngine('two tenants', vaultOfSuite => {
     assert.equal(replay.body.id, first.body.id)
   })
 
-  test('§5.3 C29.2 C31.9 applications, keys and reports of another tenant do not exist for the caller', async () => {
+  test('applications, keys and reports of another tenant do not exist for the caller (§5.3, C29.2, C31.9)', async () => {
     const created = await vault.post('/applications', theirs.keys.management, {
       name: 'theirs',
       type: 'private',
@@ -317,7 +317,7 @@ onEveryEngine('two tenants', vaultOfSuite => {
     assert.equal(await report(ours), before)
   })
 
-  test('C14.1 C31.9 storage shows no sign that two tenants hold the same value', async () => {
+  test('storage shows no sign that two tenants hold the same value (C14.1, C31.9)', async () => {
     const body = {
       type: 'social_security_number',
       data: '123-45-6789',

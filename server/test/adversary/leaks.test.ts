@@ -55,7 +55,7 @@ for (const [name, open] of Object.entries(ownStorages))
       await storage.close()
     })
 
-    test('C2.5 control: every endpoint was called, refusals of every kind happened, and the search finds what is there', () => {
+    test('control: every endpoint was called, refusals of every kind happened, and the search finds what is there (C2.5)', () => {
       const met = new Set(traffic.sent.map(({ reply }) => reply.status))
       for (const status of [200, 201, 204, 400, 401, 403, 404, 405, 409, 413, 415, 431, 500])
         assert.ok(met.has(status), `no answer was a ${status}`)
@@ -75,12 +75,12 @@ for (const [name, open] of Object.entries(ownStorages))
       )
     })
 
-    test('C2.5 no error response shows what was sent', () => {
+    test('no error response shows what was sent (C2.5)', () => {
       for (const { what, reply } of traffic.sent)
         if (reply.status >= 400) assert.deepEqual(secretsAndIds(reply.text), [], `${what}: ${reply.text}`)
     })
 
-    test('C2.5 no error object holds what was sent, in a message, a cause or anywhere else', () => {
+    test('no error object holds what was sent, in a message, a cause or anywhere else (C2.5)', () => {
       assert.ok(errors.length > 20, 'errors were met')
       // An id names the row that an error is about; the log leaves out ids that a caller chose.
       for (const error of errors) {
@@ -94,7 +94,7 @@ for (const [name, open] of Object.entries(ownStorages))
       }
     })
 
-    test('C2.5 no error in a memory dump leads to what was sent, not even through its stack frames', () => {
+    test('no error in a memory dump leads to what was sent, not even through its stack frames (C2.5)', () => {
       assert.ok(heap.count >= errors.length, 'errors that are kept are in the dump')
       const texts = heap.texts.join('\n')
       assert.deepEqual(secrets(texts), [])
@@ -102,11 +102,11 @@ for (const [name, open] of Object.entries(ownStorages))
         assert.ok(texts.includes(planted), `control: what is ${planted} is found`)
     })
 
-    test('C2.5 the title and arguments of the process show nothing of it', () => {
+    test('the title and arguments of the process show nothing of it (C2.5)', () => {
       assert.deepEqual(everything(`${process.title} ${process.argv.join(' ')}`), [])
     })
 
-    test('C2.17 an internal failure shows its trace id and nothing else', () => {
+    test('an internal failure shows its trace id and nothing else (C2.17)', () => {
       const failures = traffic.sent.filter(({ reply }) => reply.status === 500)
       assert.ok(failures.length > 0)
       for (const { reply } of failures) {
@@ -122,7 +122,7 @@ for (const [name, open] of Object.entries(ownStorages))
       }
     })
 
-    test('C2.5 no header shows what was sent, except the id in Location', () => {
+    test('no header shows what was sent, except the id in Location (C2.5)', () => {
       for (const { what, reply } of traffic.sent) {
         const headers = [...reply.headers].map(([name, value]) => `${name}: ${value}`)
         const visible = headers.filter(header => !header.startsWith('location:')).join('\n')
@@ -130,19 +130,19 @@ for (const [name, open] of Object.entries(ownStorages))
       }
     })
 
-    test('C12.2 no answer to a write shows data', () => {
+    test('no answer to a write shows data (C12.2)', () => {
       const data = traceFinder(canaries.data)
       for (const { what, method, reply } of traffic.sent)
         if (method !== 'GET') assert.deepEqual(data(reply.text), [], what)
     })
 
-    test('C2.5 C2.8 C2.9 the log shows no values, names, ids or keys', () => {
+    test('the log shows no values, names, ids or keys (C2.5, C2.8, C2.9)', () => {
       assert.ok(log.length >= traffic.sent.length)
       assert.deepEqual(everything(log.join('\n')), [])
       assert.ok(!log.some(line => line.includes('?')), 'a URL with its query')
     })
 
-    test('C30.2 C33.8 no file shows values, names or keys, whether the vault is running or closed: no table, no log, nothing else', () => {
+    test('no file shows values, names or keys, whether the vault is running or closed: no table, no log, nothing else (C30.2, C33.8)', () => {
       for (const files of [running, closed])
         for (const [path, bytes] of files) assert.deepEqual(secretsAndNames(bytes), [], path)
       for (const kind of storage.kinds)

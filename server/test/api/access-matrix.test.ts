@@ -220,7 +220,7 @@ onEveryEngine('the access matrix', vault => {
   }
 
   for (const container of ruleContainers)
-    test(`C28.7 C28.8 C28.9 C12.1 §5.12 a rule on ${container} decides what a read shows in every place`, async () => {
+    test(`a rule on ${container} decides what a read shows in every place (C28.7, C28.8, C28.9, C12.1, §5.12)`, async () => {
       const { keys, tokens } = await populate()
       for (const transform of transforms) {
         const rules = [only('token:read', container, transform)]
@@ -256,7 +256,7 @@ onEveryEngine('the access matrix', vault => {
     }
   }
 
-  test('C24.5 C26.2 C28.7 C28.8 C28.9 reads and searches in every place match the oracle, whatever the rules', async () => {
+  test('reads and searches in every place match the oracle, whatever the rules (C24.5, C26.2, C28.7, C28.8, C28.9)', async () => {
     const { keys, tokens } = await populate()
     const { key, setRules } = await callerOfChangingRules(keys.manager)
     await fc.assert(
@@ -274,7 +274,7 @@ onEveryEngine('the access matrix', vault => {
     )
   })
 
-  test('C28.6 flat permissions act as a rule on every container under mask', async () => {
+  test('flat permissions act as a rule on every container under mask (C28.6)', async () => {
     const { keys, tokens } = await populate()
     const { key } = await newApplication(vault(), keys.manager, { permissions: ['token:read'] })
     await assertReads(key, { rules: [only('token:read', '/', 'mask')] }, tokens, 'flat')
@@ -298,7 +298,7 @@ onEveryEngine('the access matrix', vault => {
 onSqliteAlone('the access matrix', 'what a write may do and show is decided above storage', vault => {
   const { populate, appear, callerOfChangingRules } = stage(vault)
 
-  test('C28.7 C28.8 C28.10 C12.2 C12.3 writes in every place match the oracle, whatever the rules', async () => {
+  test('writes in every place match the oracle, whatever the rules (C28.7, C28.8, C28.10, C12.2, C12.3)', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const { key, setRules } = await callerOfChangingRules(keys.manager)
     await fc.assert(
@@ -346,7 +346,7 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
   })
 
   for (const container of ruleContainers)
-    test(`C28.10 C2.12 C12.2 C12.3 §4.1.2 a rule on ${container} decides where a token can be created and what the answer shows`, async () => {
+    test(`a rule on ${container} decides where a token can be created and what the answer shows (C28.10, C2.12, C12.2, C12.3, §4.1.2)`, async () => {
       const { keys } = await vault().tenant(ownerAndManager)
       const stored = async (): Promise<number> =>
         granted(await vault().get('/tokens', keys.owner)).pagination.total_items
@@ -389,7 +389,7 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
     })
 
   for (const container of ruleContainers)
-    test(`C28.9 C28.10 C2.13 C12.2 C12.3 a rule on ${container} decides which tokens can be changed and what the answer shows`, async () => {
+    test(`a rule on ${container} decides which tokens can be changed and what the answer shows (C28.9, C28.10, C2.13, C12.2, C12.3)`, async () => {
       const { keys, tokens } = await populate()
       for (const transform of transforms) {
         const application = { rules: [only('token:update', container, transform)] }
@@ -411,7 +411,7 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
     })
 
   for (const container of ruleContainers)
-    test(`C28.9 C28.10 C2.13 C1.4 a rule on ${container} decides which tokens can be deleted`, async () => {
+    test(`a rule on ${container} decides which tokens can be deleted (C28.9, C28.10, C2.13, C1.4)`, async () => {
       const { keys } = await vault().tenant(ownerAndManager)
       for (const transform of transforms) {
         const application = { rules: [only('token:delete', container, transform)] }
@@ -452,7 +452,7 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
       }
       const who = `a caller who writes under ${write} and ${read === undefined ? 'cannot read' : `reads under ${read}`}`
 
-      test(`C12.2 C12.3 C12.7 C13.2 ${who} sees only what the rules allow in the answers to its writes`, async () => {
+      test(`${who} sees only what the rules allow in the answers to its writes (C12.2, C12.3, C12.7, C13.2)`, async () => {
         const { keys } = await vault().tenant(ownerAndManager)
         const { key } = await appear(keys.manager, application.rules)
         const shown = (permission: string) => writeShows(application, permission, ['/a/b/'])
@@ -477,7 +477,7 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
         }
       })
 
-      test(`C15.5 C15.7 C15.8 C12.7 §4.5.14 ${who} hits a duplicate`, async () => {
+      test(`${who} hits a duplicate (C15.5, C15.7, C15.8, C12.7, §4.5.14)`, async () => {
         const { keys } = await vault().tenant(ownerAndManager)
         const { key } = await appear(keys.manager, application.rules)
         const shown = writeShows(application, 'token:create', ['/a/b/'])
@@ -528,7 +528,7 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
         search_indexes: ['{{ data | stringify }}'],
         containers: ['/a/c/'],
       }))
-        test(`C13.1 C13.2 C13.4 ${who} ${read === 'mask' || read === 'redact' ? `may not change ${field}` : `may change ${field} but learns nothing from it`}`, async () => {
+        test(`${who} ${read === 'mask' || read === 'redact' ? `may not change ${field}` : `may change ${field} but learns nothing from it`} (C13.1, C13.2, C13.4)`, async () => {
           const { keys } = await vault().tenant(ownerAndManager)
           const { key } = await appear(keys.manager, application.rules)
           const token = newToken(['/a/b/'], kinds[1])
@@ -573,7 +573,7 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
 
   for (const from of readings)
     for (const to of readings)
-      test(`C13.4 C13.5 C19.5 a move from where the caller ${from === undefined ? 'cannot read' : `reads under ${from}`} to where it ${to === undefined ? 'cannot read' : `reads under ${to}`}`, async () => {
+      test(`a move from where the caller ${from === undefined ? 'cannot read' : `reads under ${from}`} to where it ${to === undefined ? 'cannot read' : `reads under ${to}`} (C13.4, C13.5, C19.5)`, async () => {
         const { keys } = await vault().tenant(ownerAndManager)
         const application: OracleApplication = {
           rules: [
@@ -593,7 +593,7 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
         assert.deepEqual(after.containers, reply.status === 200 ? ['/to/'] : ['/from/'])
       })
 
-  test('C13.1 C13.2 C13.3 a mask set blindly shows nothing until a caller with reveal sets it', async () => {
+  test('a mask set blindly shows nothing until a caller with reveal sets it (C13.1, C13.2, C13.3)', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const [one, two] = [
       await appear(keys.manager, [only('token:update', '/', 'mask')]),
@@ -617,7 +617,7 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
     assertShows(await touch(two.key), token, 'mask', 'after')
   })
 
-  test('§2.1.22 C13.1 a caller who cannot read a token and writes data with a mask sees its own data under that mask once', async () => {
+  test('a caller who cannot read a token and writes data with a mask sees its own data under that mask once (§2.1.22, C13.1)', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const { key } = await appear(keys.manager, [only('token:update', '/', 'mask')])
     const token = newToken(['/a/'], kinds[1])
@@ -633,7 +633,7 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
     assert.deepEqual([later.data, later.fingerprint], [undefined, undefined])
   })
 
-  test('§2.1.22 C13.1 a mask and a fingerprint expression set to their current values are not blind', async () => {
+  test('a mask and a fingerprint expression set to their current values are not blind (§2.1.22, C13.1)', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const { key } = await appear(keys.manager, [only('token:update', '/', 'mask')])
     const fields = {
@@ -651,7 +651,7 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
     assert.equal(again.data, undefined, 'saying it twice makes no difference')
   })
 
-  test('C13.1 C12.6 C18.3 a mask or fingerprint expression set to the default already in force counts as unchanged', async () => {
+  test('a mask or fingerprint expression set to the default already in force counts as unchanged (C13.1, C12.6, C18.3)', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const { key } = await appear(keys.manager, [only('token:update', '/', 'mask')])
     const card = { type: 'card', data: { number: '4242424242424242' }, containers: ['/a/'] }
@@ -674,7 +674,7 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
     }
   })
 
-  test('C13.1 C14.5 a fingerprint first requested by a caller who cannot read the token is blind', async () => {
+  test('a fingerprint first requested by a caller who cannot read the token is blind (C13.1, C14.5)', async () => {
     const { keys } = await vault().tenant(ownerAndManager, { fingerprintTokens: false })
     const { key } = await appear(keys.manager, [only('token:update', '/', 'mask')])
     const made = granted(await vault().post('/tokens', keys.owner, { type: 'token', data: 'x' }))
@@ -682,7 +682,7 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
     assert.equal(granted(await vault().patch(`/tokens/${made.id}`, key, patch)).fingerprint, undefined)
   })
 
-  test('C12.3 C13.5 a move never makes the answers to writes show more, at once or later', async () => {
+  test('a move never makes the answers to writes show more, at once or later (C12.3, C13.5)', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const { key } = await appear(keys.manager, [
       only('token:update', '/a/', 'redact'),
@@ -710,7 +710,7 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
     assert.equal(granted(await vault().patch(`/tokens/${id}`, key, { containers: ['/a/'] })).data, undefined)
   })
 
-  test('C13.1 C13.2 mask leaves set blindly stay blind until a caller with reveal sets the whole mask', async () => {
+  test('mask leaves set blindly stay blind until a caller with reveal sets the whole mask (C13.1, C13.2)', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const { key } = await appear(keys.manager, [only('token:update', '/', 'mask')])
     const body = { type: 'token', data: { ssn: '123456789' }, mask: { a: 'x' } }
@@ -722,7 +722,7 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
     assert.deepEqual(granted(await vault().patch(`/tokens/${id}`, key, {})).data, { title: 'Person' })
   })
 
-  test('C13.4 a caller who reads under mask or redact may send guarded fields as they are, and learns nothing', async () => {
+  test('a caller who reads under mask or redact may send guarded fields as they are, and learns nothing (C13.4)', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const body = {
       type: 'token',
@@ -762,7 +762,7 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
       assert.deepEqual(field === 'containers' ? [...owned[field]].sort() : owned[field], value)
   })
 
-  test('C13.4 a caller who reads under mask cannot take a fingerprint away', async () => {
+  test('a caller who reads under mask cannot take a fingerprint away (C13.4)', async () => {
     const { keys } = await vault().tenant(ownerAndManager, { fingerprintTokens: false })
     const permissions = ['token:read', 'token:update'] as const
     const { key } = await appear(keys.manager, [{ container: '/', transform: 'mask', permissions }])
@@ -774,7 +774,7 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
     assert.equal(granted(await vault().get(`/tokens/${id}`, keys.owner)).fingerprint, fingerprint)
   })
 
-  test('C13.1 C13.4 the expiry of a card can be changed under a mask that shows it', async () => {
+  test('the expiry of a card can be changed under a mask that shows it (C13.1, C13.4)', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const writer = await appear(keys.manager, [only('token:update', '/', 'mask')])
     const masked = await appear(keys.manager, [
@@ -795,7 +795,7 @@ onSqliteAlone('the access matrix', 'what a write may do and show is decided abov
     }
   })
 
-  test('C28.3 a public application may change only data, metadata and expiry, whatever its rules', async () => {
+  test('a public application may change only data, metadata and expiry, whatever its rules (C28.3)', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const { key } = await newApplication(vault(), keys.manager, {
       type: 'public',

@@ -23,45 +23,50 @@ const reads: readonly {
   sees: Transform | 'nothing'
 }[] = [
   {
-    name: 'C28.7 a rule on the container itself',
+    name: 'a rule on the container itself (C28.7)',
     containers: ['/a/b/'],
     rules: [['/a/b/', 'reveal']],
     sees: 'reveal',
   },
-  { name: 'C19.3 a rule on an ancestor', containers: ['/a/b/'], rules: [['/a/', 'reveal']], sees: 'reveal' },
-  { name: 'C19.3 a rule on the root', containers: ['/a/b/'], rules: [['/', 'mask']], sees: 'mask' },
   {
-    name: 'C19.3 C28.9 a rule on a descendant',
+    name: 'a rule on an ancestor (C19.3)',
+    containers: ['/a/b/'],
+    rules: [['/a/', 'reveal']],
+    sees: 'reveal',
+  },
+  { name: 'a rule on the root (C19.3)', containers: ['/a/b/'], rules: [['/', 'mask']], sees: 'mask' },
+  {
+    name: 'a rule on a descendant (C19.3, C28.9)',
     containers: ['/a/b/'],
     rules: [['/a/b/c/', 'reveal']],
     sees: 'nothing',
   },
   {
-    name: 'C19.3 C28.9 a rule on a sibling',
+    name: 'a rule on a sibling (C19.3, C28.9)',
     containers: ['/a/b/'],
     rules: [['/a/c/', 'reveal']],
     sees: 'nothing',
   },
   {
-    name: 'C19.3 C28.9 a rule on a sibling whose name is a prefix',
+    name: 'a rule on a sibling whose name is a prefix (C19.3, C28.9)',
     containers: ['/ab/'],
     rules: [['/a/', 'reveal']],
     sees: 'nothing',
   },
   {
-    name: 'C19.3 C28.9 a rule on a sibling whose name is longer',
+    name: 'a rule on a sibling whose name is longer (C19.3, C28.9)',
     containers: ['/a/b/'],
     rules: [['/a/bc/', 'reveal']],
     sees: 'nothing',
   },
   {
-    name: 'C19.2 a token whose container was written in upper case',
+    name: 'a token whose container was written in upper case (C19.2)',
     containers: ['/A/B/'],
     rules: [['/a/b/', 'reveal']],
     sees: 'reveal',
   },
   {
-    name: 'C28.7 the first rule by priority decides, even if it shows more',
+    name: 'the first rule by priority decides, even if it shows more (C28.7)',
     containers: ['/a/b/'],
     rules: [
       ['/a/', 'reveal'],
@@ -70,7 +75,7 @@ const reads: readonly {
     sees: 'reveal',
   },
   {
-    name: 'C28.7 the first rule by priority decides, even if it shows less',
+    name: 'the first rule by priority decides, even if it shows less (C28.7)',
     containers: ['/a/b/'],
     rules: [
       ['/a/', 'redact'],
@@ -79,7 +84,7 @@ const reads: readonly {
     sees: 'redact',
   },
   {
-    name: 'C28.7 a rule that does not cover the container is skipped',
+    name: 'a rule that does not cover the container is skipped (C28.7)',
     containers: ['/a/b/'],
     rules: [
       ['/c/', 'redact'],
@@ -88,13 +93,13 @@ const reads: readonly {
     sees: 'reveal',
   },
   {
-    name: 'C28.8 one rule covers two containers',
+    name: 'one rule covers two containers (C28.8)',
     containers: ['/a/', '/b/'],
     rules: [['/', 'reveal']],
     sees: 'reveal',
   },
   {
-    name: 'C28.8 the least revealing transform wins (mask)',
+    name: 'the least revealing transform wins (mask) (C28.8)',
     containers: ['/a/', '/b/'],
     rules: [
       ['/a/', 'reveal'],
@@ -103,7 +108,7 @@ const reads: readonly {
     sees: 'mask',
   },
   {
-    name: 'C28.8 the least revealing transform wins (redact)',
+    name: 'the least revealing transform wins (redact) (C28.8)',
     containers: ['/a/', '/b/', '/c/'],
     rules: [
       ['/a/', 'reveal'],
@@ -113,19 +118,19 @@ const reads: readonly {
     sees: 'redact',
   },
   {
-    name: 'C28.8 a container without a rule counts as redact',
+    name: 'a container without a rule counts as redact (C28.8)',
     containers: ['/a/', '/b/'],
     rules: [['/a/', 'reveal']],
     sees: 'redact',
   },
   {
-    name: 'C28.8 C28.9 no rule covers any of several containers',
+    name: 'no rule covers any of several containers (C28.8, C28.9)',
     containers: ['/a/', '/b/'],
     rules: [['/c/', 'reveal']],
     sees: 'nothing',
   },
   {
-    name: 'C28.7 C28.8 each container has its own deciding rule',
+    name: 'each container has its own deciding rule (C28.7, C28.8)',
     containers: ['/a/x/', '/b/'],
     rules: [
       ['/a/x/', 'reveal'],
@@ -145,53 +150,53 @@ const creates: readonly {
   data?: unknown
 }[] = [
   {
-    name: 'C28.10 every destination is covered',
+    name: 'every destination is covered (C28.10)',
     containers: ['/a/x/', '/a/y/'],
     rules: [['/a/', 'mask']],
     status: 201,
     data: 'XXXXXXXXXXXalue',
   },
   {
-    name: 'C28.10 C2.12 one destination is not covered',
+    name: 'one destination is not covered (C28.10, C2.12)',
     containers: ['/a/', '/b/'],
     rules: [['/a/', 'mask']],
     status: 403,
   },
   {
-    name: 'C28.10 §4.1.2 the default container is a destination too',
+    name: 'the default container is a destination too (C28.10, §4.1.2)',
     containers: null,
     rules: [['/a/', 'mask']],
     status: 403,
   },
   {
-    name: 'C28.10 the default container is covered',
+    name: 'the default container is covered (C28.10)',
     containers: null,
     rules: [['/general/', 'mask']],
     status: 201,
     data: 'XXXXXXXXXXXalue',
   },
   {
-    name: 'C19.3 C2.12 a rule on a container that shares only a prefix does not cover',
+    name: 'a rule on a container that shares only a prefix does not cover (C19.3, C2.12)',
     containers: ['/ab/'],
     rules: [['/a/', 'mask']],
     status: 403,
   },
   {
-    name: 'C12.2 a write under reveal shows no more than the mask',
+    name: 'a write under reveal shows no more than the mask (C12.2)',
     containers: ['/a/'],
     rules: [['/a/', 'reveal']],
     status: 201,
     data: 'XXXXXXXXXXXalue',
   },
   {
-    name: 'C12.3 a write under redact shows no data',
+    name: 'a write under redact shows no data (C12.3)',
     containers: ['/a/'],
     rules: [['/a/', 'redact']],
     status: 201,
     data: undefined,
   },
   {
-    name: 'C12.3 C28.8 redact on one of two destinations hides the data',
+    name: 'redact on one of two destinations hides the data (C12.3, C28.8)',
     containers: ['/a/', '/b/'],
     rules: [
       ['/a/', 'mask'],
@@ -211,7 +216,7 @@ const moves: readonly {
   status: number
 }[] = [
   {
-    name: 'C19.5 both containers are covered',
+    name: 'both containers are covered (C19.5)',
     from: ['/a/'],
     to: ['/b/'],
     rules: [
@@ -221,21 +226,21 @@ const moves: readonly {
     status: 200,
   },
   {
-    name: 'C19.5 the new container is not covered',
+    name: 'the new container is not covered (C19.5)',
     from: ['/a/'],
     to: ['/b/'],
     rules: [['/a/', 'mask']],
     status: 403,
   },
   {
-    name: 'C19.5 C28.9 the old container is not covered',
+    name: 'the old container is not covered (C19.5, C28.9)',
     from: ['/a/'],
     to: ['/b/'],
     rules: [['/b/', 'mask']],
     status: 404,
   },
   {
-    name: 'C19.5 one of the old containers is not covered',
+    name: 'one of the old containers is not covered (C19.5)',
     from: ['/a/', '/c/'],
     to: ['/b/'],
     rules: [
@@ -245,21 +250,21 @@ const moves: readonly {
     status: 403,
   },
   {
-    name: 'C19.5 one of the new containers is not covered',
+    name: 'one of the new containers is not covered (C19.5)',
     from: ['/a/'],
     to: ['/a/', '/b/'],
     rules: [['/a/', 'mask']],
     status: 403,
   },
   {
-    name: 'C19.5 C18.2 the default container is not covered',
+    name: 'the default container is not covered (C19.5, C18.2)',
     from: ['/a/'],
     to: null,
     rules: [['/a/', 'mask']],
     status: 403,
   },
   {
-    name: 'C3.1 C19.5 neither container is covered, and the destination is checked first',
+    name: 'neither container is covered, and the destination is checked first (C3.1, C19.5)',
     from: ['/a/'],
     to: ['/b/'],
     rules: [['/c/', 'mask']],
@@ -314,7 +319,7 @@ onOneEngine('access rules', 'rules are applied above storage', vault => {
       assert.equal(body.metadata?.moved, status === 200 ? 'yes' : undefined)
     })
 
-  test('C28.10 C2.12 a refused write says whether a container of the token or a named target is not writable', async () => {
+  test('a refused write says whether a container of the token or a named target is not writable (C28.10, C2.12)', async () => {
     const rules = rulesFor(
       ['token:update', 'token:delete'],
       [
@@ -345,7 +350,7 @@ onOneEngine('access rules', 'rules are applied above storage', vault => {
     assert.deepEqual((await vault().get(path, keys.owner)).body.containers, ['/a/', '/c/'])
   })
 
-  test('C28.7 each permission has its own deciding rule', async () => {
+  test('each permission has its own deciding rule (C28.7)', async () => {
     const { keys } = await vault().tenant({
       owner,
       limited: {
@@ -367,7 +372,7 @@ onOneEngine('access rules', 'rules are applied above storage', vault => {
     )
   })
 
-  test('C28.6 flat permissions apply everywhere, under mask', async () => {
+  test('flat permissions apply everywhere, under mask (C28.6)', async () => {
     const { keys } = await vault().tenant({
       owner,
       flat: { permissions: ['token:create', 'token:read', 'token:update', 'token:delete'] },
@@ -381,7 +386,7 @@ onOneEngine('access rules', 'rules are applied above storage', vault => {
     assert.equal((await vault().delete('/tokens/a-token', keys.flat)).status, 204)
   })
 
-  test('C28.3 a public application may change data, metadata and expiry, and nothing else', async () => {
+  test('a public application may change data, metadata and expiry, and nothing else (C28.3)', async () => {
     const { keys } = await vault().tenant({
       owner,
       public: { type: 'public', permissions: ['token:create', 'token:update'] },

@@ -31,7 +31,7 @@ onEveryEngine('API keys', vault => {
     return { ...keys, ...application }
   }
 
-  test('C29.4 C29.6 C1.5 C5.1 a new key shows its text, and the list never does', async () => {
+  test('a new key shows its text, and the list never does (C29.4, C29.6, C1.5, C5.1)', async () => {
     const { manager, id, key: first } = await start()
     const madeAt = instant(vault().now)
     vault().now += 1
@@ -57,7 +57,7 @@ onEveryEngine('API keys', vault => {
       assertAbsent({ [path]: (await vault().get(path, manager)).text, list: list.text }, [key, first])
   })
 
-  test('C30.1 C30.4 a key names its kind and has at least 190 random bits and a checksum', async () => {
+  test('a key names its kind and has at least 190 random bits and a checksum (C30.1, C30.4)', async () => {
     const { manager } = await start()
     const search = { priority: 1, container: '/a/', transform: 'redact', permissions: ['token:search'] }
     for (const { kind, ...application } of [
@@ -90,7 +90,7 @@ onEveryEngine('API keys', vault => {
     }
   })
 
-  test('C29.6 C30.2 the text of a key is never stored or logged', async () => {
+  test('the text of a key is never stored or logged (C29.6, C30.2)', async () => {
     const { manager, id, key } = await start()
     const further = granted(await makeKey(manager, id)).key
     await works(key)
@@ -103,7 +103,7 @@ onEveryEngine('API keys', vault => {
     assertAbsent({ ...Object.fromEntries(content), log: vault().log.join('\n') }, parts)
   })
 
-  test('C29.4 the body is optional, and unknown fields and bad values are refused', async () => {
+  test('the body is optional, and unknown fields and bad values are refused (C29.4)', async () => {
     const { manager, id } = await start()
     const path = `/applications/${id}/keys`
     assert.equal((await vault().send('POST', path, { key: manager })).status, 201)
@@ -159,7 +159,7 @@ onEveryEngine('API keys', vault => {
     },
   ]
   for (const { send, at, shows } of expiries)
-    test(`C29.7 C17.1 C5.6 a key that expires at "${send}" works until that millisecond`, async () => {
+    test(`a key that expires at "${send}" works until that millisecond (C29.7, C17.1, C5.6)`, async () => {
       vault().now = Date.parse('2026-03-01T12:00:00Z')
       const { manager, id } = await start()
       const made = granted(await makeKey(manager, id, { expires_at: send }))
@@ -180,7 +180,7 @@ onEveryEngine('API keys', vault => {
       assert.equal((await revoke(manager, id, made.id)).status, 204)
     })
 
-  test('C8.17 an application has at most ten live keys; an eleventh is refused until one expires or is revoked', async () => {
+  test('an application has at most ten live keys; an eleventh is refused until one expires or is revoked (C8.17)', async () => {
     const { manager, id } = await start()
     const expires_at = instant(vault().now + 60_000)
     const made = [granted(await makeKey(manager, id, { expires_at }))]
@@ -203,7 +203,7 @@ onEveryEngine('API keys', vault => {
     granted(await makeKey(manager, another.id))
   })
 
-  test('C8.17 of two tenth keys created at once, one is refused', async () => {
+  test('of two tenth keys created at once, one is refused (C8.17)', async () => {
     const { manager, id } = await start()
     for (let count = 1; count < 9; count++) granted(await makeKey(manager, id))
     const gate = commitGate(vault())
@@ -215,7 +215,7 @@ onEveryEngine('API keys', vault => {
     assert.equal((await listKeys(manager, id)).length, 10)
   })
 
-  test('C29.4 keys are listed oldest first, those of one moment by their ids', async () => {
+  test('keys are listed oldest first, those of one moment by their ids (C29.4)', async () => {
     const { manager, id } = await start()
     for (const passed of [0, 0, 0, 1, 0, 0, 1, 0, 0]) {
       vault().now += passed
@@ -227,7 +227,7 @@ onEveryEngine('API keys', vault => {
     assert.deepEqual(places, places.toSorted())
   })
 
-  test('C29.4 keys are rotated without a gap', async () => {
+  test('keys are rotated without a gap (C29.4)', async () => {
     const { manager, id, key: old } = await start()
     const [{ id: oldId }] = await listKeys(manager, id)
     const next = granted(await makeKey(manager, id)).key
@@ -240,7 +240,7 @@ onEveryEngine('API keys', vault => {
     assert.equal(made.created_by, id, 'both keys are one and the same application')
   })
 
-  test('C29.4 C27.2 a revoked key gets 401 at once, and revoking it again gets 404', async () => {
+  test('a revoked key gets 401 at once, and revoking it again gets 404 (C29.4, C27.2)', async () => {
     const { manager, id, key } = await start()
     const [{ id: keyId }] = await listKeys(manager, id)
     assert.equal(await works(key), 200)
@@ -254,7 +254,7 @@ onEveryEngine('API keys', vault => {
   })
 
   for (const read of ['findApiKey', 'getTenant', 'getApplication'] as const)
-    test(`C27.2 a key revoked while its first request is being looked up (${read}) is not cached`, async () => {
+    test(`a key revoked while its first request is being looked up (${read}) is not cached (C27.2)`, async () => {
       const { manager, id, key } = await start()
       const [{ id: keyId }] = await listKeys(manager, id)
       await vault().restart()
@@ -279,7 +279,7 @@ onEveryEngine('API keys', vault => {
       assert.equal(await works(key), 401)
     })
 
-  test('C29.4 C2.13 a key can be revoked only through its own application', async () => {
+  test('a key can be revoked only through its own application (C29.4, C2.13)', async () => {
     const { manager, id, key } = await start()
     const [{ id: keyId }] = await listKeys(manager, id)
     const another = await newApplication(vault(), manager, {})
@@ -293,7 +293,7 @@ onEveryEngine('API keys', vault => {
     assert.equal(await works(key), 200)
   })
 
-  test('C29.7 last_used_at is shown at once, recorded by the clockwork, and never goes back', async () => {
+  test('last_used_at is shown at once, recorded by the clockwork, and never goes back (C29.7)', async () => {
     const { manager, id, key } = await start()
     const used = async () => (await listKeys(manager, id))[0].last_used_at
     const stored = async () => {
@@ -327,7 +327,7 @@ onEveryEngine('API keys', vault => {
     assert.equal(await used(), instant(latest + 9_000), 'an orderly end writes it down, too')
   })
 
-  test('C29.7 an unused key has no last_used_at, and using one key does not count for another', async () => {
+  test('an unused key has no last_used_at, and using one key does not count for another (C29.7)', async () => {
     const { manager, id, key } = await start()
     granted(await makeKey(manager, id))
     await works(key)
@@ -337,7 +337,7 @@ onEveryEngine('API keys', vault => {
     assert.equal('last_used_at' in unused, false)
   })
 
-  test('C30.3 unknown, revoked and expired keys take the same path; a malformed one is never looked up', async () => {
+  test('unknown, revoked and expired keys take the same path; a malformed one is never looked up (C30.3)', async () => {
     const { manager, id, key: revoked } = await start()
     const [{ id: keyId }] = await listKeys(manager, id)
     const expired = granted(await makeKey(manager, id, { expires_at: instant(vault().now + 1_000) })).key
@@ -376,7 +376,7 @@ onEveryEngine('API keys', vault => {
     Object.assign(store, spied)
   })
 
-  test('§5.1 C2.11 a missing, empty, doubled or misplaced key is refused', async () => {
+  test('a missing, empty, doubled or misplaced key is refused (§5.1, C2.11)', async () => {
     const { key } = await start()
     for (const headers of [
       {},
@@ -440,7 +440,7 @@ onEveryEngine('API keys', vault => {
     },
   ]
   for (const { name, prepare, act } of lockOuts)
-    test(`C2.18 the last management key stays: ${name} is 409`, async () => {
+    test(`the last management key stays: ${name} is 409 (C2.18)`, async () => {
       const { keys } = await vault().tenant(ownerAndManager)
       const id = await idOf(keys.manager)
       const [{ id: keyId }] = await listKeys(keys.manager, id)
@@ -460,7 +460,7 @@ onEveryEngine('API keys', vault => {
       assert.equal(await works(other.key), 200)
     })
 
-  test('C2.18 the last key that can grant permissions keeps that right: taking it away is 409', async () => {
+  test('the last key that can grant permissions keeps that right: taking it away is 409 (C2.18)', async () => {
     const { manager } = (await vault().tenant(ownerAndManager)).keys
     const id = await idOf(manager)
     const { name } = (await vault().get(`/applications/${id}`, manager)).body
@@ -481,7 +481,7 @@ onEveryEngine('API keys', vault => {
     assert.equal((await narrow()).status, 403)
   })
 
-  test('C2.18 an expired management key may be revoked, and so may any key of another type', async () => {
+  test('an expired management key may be revoked, and so may any key of another type (C2.18)', async () => {
     const { manager, owner } = (await vault().tenant(ownerAndManager)).keys
     const id = await idOf(manager)
     const { id: keyId } = granted(await makeKey(manager, id, { expires_at: instant(vault().now + 1_000) }))
@@ -493,7 +493,7 @@ onEveryEngine('API keys', vault => {
     granted(await vault().delete(`/applications/${owned}`, manager))
   })
 
-  test('C2.18 C29.4 the operator can revoke a key of a tenant that has no management key left to keep', async () => {
+  test('the operator can revoke a key of a tenant that has no management key left to keep (C2.18, C29.4)', async () => {
     const { keys, tenantId } = await vault().tenant(ownerAndManager)
     const [managed, owned] = [await idOf(keys.manager), await idOf(keys.owner)]
     const [{ id: keyId }] = await listKeys(keys.manager, owned)
@@ -516,7 +516,7 @@ onEveryEngine('API keys', vault => {
     { name: 'two applications', second: 'another application', with: 'applications' },
   ]
   for (const { name, second, with: what } of pairs)
-    test(`C2.18 C29.4 deleting ${name} at once leaves one management key`, async () => {
+    test(`deleting ${name} at once leaves one management key (C2.18, C29.4)`, async () => {
       const { manager } = (await vault().tenant(ownerAndManager)).keys
       const id = await idOf(manager)
       const other =
@@ -543,7 +543,7 @@ onEveryEngine('API keys', vault => {
       assert.deepEqual([await works(manager), await works(other.key)].sort(), [200, 401])
     })
 
-  test('C30.2 storage holds a hash of the right length and nothing that could be a key', async () => {
+  test('storage holds a hash of the right length and nothing that could be a key (C30.2)', async () => {
     const { id } = await start()
     for (const row of (await storedRows(vault(), 'api_keys')).filter(row => row.application_id === id)) {
       assert.equal((row.hash as Uint8Array).length, 32)

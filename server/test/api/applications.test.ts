@@ -17,12 +17,12 @@ const manyRules = (count: number) =>
 /** What a create may ask for, and what the application is then. */
 const accepted: readonly { name: string; send: Record<string, unknown>; is: Record<string, unknown> }[] = [
   {
-    name: 'C28.2 a public application with every permission it may hold',
+    name: 'a public application with every permission it may hold (C28.2)',
     send: { type: 'public', permissions: ['token:create', 'token:update'] },
     is: { type: 'public', permissions: ['token:create', 'token:update'], rules: [] },
   },
   {
-    name: 'C28.4 a private application with every permission it may hold',
+    name: 'a private application with every permission it may hold (C28.4)',
     send: {
       type: 'private',
       permissions: ['token:create', 'token:read', 'token:update', 'token:delete', 'token:search'],
@@ -34,7 +34,7 @@ const accepted: readonly { name: string; send: Record<string, unknown>; is: Reco
     },
   },
   {
-    name: 'C28.5 a management application with every permission it may hold',
+    name: 'a management application with every permission it may hold (C28.5)',
     send: {
       type: 'management',
       permissions: [
@@ -51,7 +51,7 @@ const accepted: readonly { name: string; send: Record<string, unknown>; is: Reco
     is: { type: 'management' },
   },
   {
-    name: 'C5.3 C6.1 empty fields that client libraries of compatible services send',
+    name: 'empty fields that client libraries of compatible services send (C5.3, C6.1)',
     send: {
       expires_at: null,
       permissions: null,
@@ -65,7 +65,7 @@ const accepted: readonly { name: string; send: Record<string, unknown>; is: Reco
     is: { rules: [1, 2, 3, 4].map(priority => ({ ...rule, priority })) },
   },
   {
-    name: 'C28.6 an application whose rules come back by priority',
+    name: 'an application whose rules come back by priority (C28.6)',
     send: {
       rules: [
         { ...rule, priority: 20, description: 'later' },
@@ -87,28 +87,32 @@ const accepted: readonly { name: string; send: Record<string, unknown>; is: Reco
     },
   },
   {
-    name: 'C28.6 a public application with rules',
+    name: 'a public application with rules (C28.6)',
     send: { type: 'public', rules: [{ ...rule, permissions: ['token:create'] }] },
     is: { type: 'public', rules: [{ ...rule, permissions: ['token:create'] }] },
   },
   {
-    name: 'C19.2 an application with a rule whose container is lower-cased',
+    name: 'an application with a rule whose container is lower-cased (C19.2)',
     send: { rules: [{ ...rule, container: '/PCI/High/' }] },
     is: { rules: [{ ...rule, container: '/pci/high/' }] },
   },
   {
-    name: 'C8.16 an application with 50 rules',
+    name: 'an application with 50 rules (C8.16)',
     send: { rules: manyRules(50) },
     is: { rules: manyRules(50) },
   },
   {
-    name: 'C5.3 an application with null in place of absent fields',
+    name: 'an application with null in place of absent fields (C5.3)',
     send: { permissions: null, rules: [{ ...rule, description: null }] },
     is: { permissions: [], rules: [rule] },
   },
-  { name: 'C28.6 an application without permissions or rules', send: {}, is: { permissions: [], rules: [] } },
   {
-    name: 'C28.6 an application with empty permissions and rules',
+    name: 'an application without permissions or rules (C28.6)',
+    send: {},
+    is: { permissions: [], rules: [] },
+  },
+  {
+    name: 'an application with empty permissions and rules (C28.6)',
     send: { permissions: [], rules: [] },
     is: { permissions: [], rules: [] },
   },
@@ -121,74 +125,82 @@ const refusedGrants: readonly {
   send: Record<string, unknown>
   errors: string[]
 }[] = [
-  { name: 'C28.1 an unknown permission', send: { permissions: ['token:steal'] }, errors: ['permissions[0]'] },
   {
-    name: 'C28.1 C28.4 permissions of another application type, each reported at its place',
+    name: 'an unknown permission (C28.1)',
+    send: { permissions: ['token:steal'] },
+    errors: ['permissions[0]'],
+  },
+  {
+    name: 'permissions of another application type, each reported at its place (C28.1, C28.4)',
     send: { permissions: ['token:read', 'tenant:read', 'report:read'] },
     errors: ['permissions[1]', 'permissions[2]'],
   },
   {
-    name: 'C28.2 a public application that reads, deletes or searches',
+    name: 'a public application that reads, deletes or searches (C28.2)',
     type: 'public',
     send: { permissions: ['token:create', 'token:read', 'token:delete', 'token:search'] },
     errors: ['permissions[1]', 'permissions[2]', 'permissions[3]'],
   },
   {
-    name: 'C28.5 a management application with a token permission',
+    name: 'a management application with a token permission (C28.5)',
     type: 'management',
     send: { permissions: ['token:read', 'tenant:read'] },
     errors: ['permissions[0]'],
   },
   {
-    name: 'C28.5 C28.6 a management application with rules',
+    name: 'a management application with rules (C28.5, C28.6)',
     type: 'management',
     send: { rules: [{ ...rule, permissions: ['tenant:read'] }] },
     errors: ['rules'],
   },
   {
-    name: 'C28.1 a permission in the wrong letter case',
+    name: 'a permission in the wrong letter case (C28.1)',
     send: { permissions: ['Token:Read'] },
     errors: ['permissions[0]'],
   },
-  { name: 'C28.1 a wildcard', send: { permissions: ['token:*'] }, errors: ['permissions[0]'] },
+  { name: 'a wildcard (C28.1)', send: { permissions: ['token:*'] }, errors: ['permissions[0]'] },
   {
-    name: 'C28.1 a permission listed twice',
+    name: 'a permission listed twice (C28.1)',
     send: { permissions: ['token:read', 'token:read'] },
     errors: ['permissions[1]'],
   },
   {
-    name: 'C28.6 permissions that are not a list',
+    name: 'permissions that are not a list (C28.6)',
     send: { permissions: 'token:read' },
     errors: ['permissions'],
   },
-  { name: 'C28.6 permissions that are not strings', send: { permissions: [1] }, errors: ['permissions[0]'] },
   {
-    name: 'C28.6 permissions and rules together',
+    name: 'permissions that are not strings (C28.6)',
+    send: { permissions: [1] },
+    errors: ['permissions[0]'],
+  },
+  {
+    name: 'permissions and rules together (C28.6)',
     send: { permissions: ['token:read'], rules: [rule] },
     errors: ['rules'],
   },
   {
-    name: 'C28.6 two rules with the same priority',
+    name: 'two rules with the same priority (C28.6)',
     send: { rules: [rule, { ...rule, priority: 2 }, { ...rule, container: '/b/' }] },
     errors: ['rules[2].priority'],
   },
   {
-    name: 'C28.1 a permission of another application type in a rule',
+    name: 'a permission of another application type in a rule (C28.1)',
     send: { rules: [{ ...rule, permissions: ['token:read', 'tenant:read'] }] },
     errors: ['rules[0].permissions[1]'],
   },
   {
-    name: 'C28.6 a rule without its required fields',
+    name: 'a rule without its required fields (C28.6)',
     send: { rules: [{}] },
     errors: ['rules[0].container', 'rules[0].permissions', 'rules[0].priority', 'rules[0].transform'],
   },
   {
-    name: 'C28.6 an unknown transform',
+    name: 'an unknown transform (C28.6)',
     send: { rules: [{ ...rule, transform: 'plain' }] },
     errors: ['rules[0].transform'],
   },
   {
-    name: 'C28.6 priorities that are not whole numbers from 0 up',
+    name: 'priorities that are not whole numbers from 0 up (C28.6)',
     send: {
       rules: [
         { ...rule, priority: -1 },
@@ -200,34 +212,34 @@ const refusedGrants: readonly {
   },
   ...['', 'a', '/a', 'a/', '//', '/a//b/', '/a b/', '/*/', '/ä/', '/\u212A/', `/${'a/'.repeat(17)}`].map(
     container => ({
-      name: `C19.1 the container ${JSON.stringify(container)}`,
+      name: `the container ${JSON.stringify(container)} (C19.1)`,
       send: { rules: [{ ...rule, container }] },
       errors: ['rules[0].container'],
     }),
   ),
   {
-    name: 'C8.11 a container of more than 400 characters',
+    name: 'a container of more than 400 characters (C8.11)',
     send: { rules: [{ ...rule, container: `/${'a'.repeat(399)}/` }] },
     errors: ['rules[0].container'],
   },
   {
-    name: 'C6.1 an unknown field in a rule',
+    name: 'an unknown field in a rule (C6.1)',
     send: { rules: [{ ...rule, contianer: '/' }] },
     errors: ['rules[0].contianer'],
   },
   {
-    name: 'C6.1 a condition in a rule: without it, the rule would allow more',
+    name: 'a condition in a rule: without it, the rule would allow more (C6.1)',
     send: { rules: [rule, { ...rule, priority: 2, conditions: [{ attribute: 'ip' }] }] },
     errors: ['rules[1].conditions'],
   },
-  { name: 'C6.1 an expiry of the application', send: { expires_at: '2030-01-01' }, errors: ['expires_at'] },
-  { name: 'C8.16 51 rules', send: { rules: manyRules(51) }, errors: ['rules'] },
-  { name: 'C28.6 rules that are not a list', send: { rules: rule }, errors: ['rules'] },
-  { name: 'C8.15 an empty name', send: { name: '' }, errors: ['name'] },
-  { name: 'C8.15 a name of 201 characters', send: { name: 'a'.repeat(201) }, errors: ['name'] },
-  { name: 'C8.15 a name that is not a string', send: { name: 1 }, errors: ['name'] },
-  { name: 'C6.1 a key chosen by the caller', send: { key: 'key_private_x' }, errors: ['key'] },
-  { name: 'C6.1 an id chosen by the caller', send: { id: 'x' }, errors: ['id'] },
+  { name: 'an expiry of the application (C6.1)', send: { expires_at: '2030-01-01' }, errors: ['expires_at'] },
+  { name: '51 rules (C8.16)', send: { rules: manyRules(51) }, errors: ['rules'] },
+  { name: 'rules that are not a list (C28.6)', send: { rules: rule }, errors: ['rules'] },
+  { name: 'an empty name (C8.15)', send: { name: '' }, errors: ['name'] },
+  { name: 'a name of 201 characters (C8.15)', send: { name: 'a'.repeat(201) }, errors: ['name'] },
+  { name: 'a name that is not a string (C8.15)', send: { name: 1 }, errors: ['name'] },
+  { name: 'a key chosen by the caller (C6.1)', send: { key: 'key_private_x' }, errors: ['key'] },
+  { name: 'an id chosen by the caller (C6.1)', send: { id: 'x' }, errors: ['id'] },
 ]
 
 onEveryEngine('applications', vault => {
@@ -260,11 +272,11 @@ onEveryEngine('applications', vault => {
 
   const refusedCreates = [
     ...refusedGrants,
-    { name: 'C28.1 no type', send: { type: undefined }, errors: ['type'] },
-    { name: 'C28.1 an unknown type', send: { type: 'server' }, errors: ['type'] },
-    { name: 'C29.1 no name', send: { name: undefined }, errors: ['name'] },
+    { name: 'no type (C28.1)', send: { type: undefined }, errors: ['type'] },
+    { name: 'an unknown type (C28.1)', send: { type: 'server' }, errors: ['type'] },
+    { name: 'no name (C29.1)', send: { name: undefined }, errors: ['name'] },
     {
-      name: 'C2.2 several faults, each reported at its place',
+      name: 'several faults, each reported at its place (C2.2)',
       send: { name: '', typ: 'x', rules: [{ ...rule, priority: 'x' }] },
       errors: ['name', 'rules[0].priority', 'typ'],
     },
@@ -280,7 +292,7 @@ onEveryEngine('applications', vault => {
       assert.equal((await vault().get('/applications', keys.manager)).text, before)
     })
 
-  test('C8.15 C8.18 a name has 1 to 200 characters', async () => {
+  test('a name has 1 to 200 characters (C8.15, C8.18)', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     for (const name of ['x', '\u{1F511}'.repeat(200)]) {
       const { id } = await newApplication(vault(), keys.manager, { name })
@@ -288,7 +300,7 @@ onEveryEngine('applications', vault => {
     }
   })
 
-  test('C29.1 C29.2 each endpoint needs its own permission', async () => {
+  test('each endpoint needs its own permission (C29.1, C29.2)', async () => {
     const only = (permission: 'create' | 'read' | 'update' | 'delete') =>
       ({ type: 'management', permissions: [`application:${permission}`] }) as const
     const { keys } = await vault().tenant({
@@ -330,7 +342,7 @@ onEveryEngine('applications', vault => {
     }
   })
 
-  test('C29.1 the list is newest first, paged, and shows no keys', async () => {
+  test('the list is newest first, paged, and shows no keys (C29.1)', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const made: string[] = []
     for (let count = 0; count < 3; count++) {
@@ -365,7 +377,7 @@ onEveryEngine('applications', vault => {
     }
   })
 
-  test('C29.1 the list can be filtered by id and type', async () => {
+  test('the list can be filtered by id and type (C29.1)', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     vault().now += 1_000
     const { id } = await newApplication(vault(), keys.manager, { type: 'public' })
@@ -384,7 +396,7 @@ onEveryEngine('applications', vault => {
     }
   })
 
-  test('C29.1 an application can be created without a key and given one later', async () => {
+  test('an application can be created without a key and given one later (C29.1)', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const reply = await vault().send('POST', '/applications', {
       key: keys.manager,
@@ -402,7 +414,7 @@ onEveryEngine('applications', vault => {
     assert.equal(granted(await vault().get('/applications/key', made.key)).id, made.id)
   })
 
-  test('C29.3 every key can read its own application, whatever its permissions', async () => {
+  test('every key can read its own application, whatever its permissions (C29.3)', async () => {
     const { keys } = await vault().tenant({
       ...ownerAndManager,
       nothing: {},
@@ -417,7 +429,7 @@ onEveryEngine('applications', vault => {
     assert.equal((await vault().send('GET', '/applications/key')).status, 401)
   })
 
-  test('C29.2 C2.13 an unknown application is 404 on every path', async () => {
+  test('an unknown application is 404 on every path (C29.2, C2.13)', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     for (const id of [
       '019ac000-0000-7000-8000-000000000000',
@@ -468,7 +480,7 @@ onEveryEngine('applications', vault => {
     },
   ]
   for (const { name, send, is } of changes)
-    test(`C29.2 an update accepts ${name}`, async () => {
+    test(`an update accepts ${name} (C29.2)`, async () => {
       const { keys } = await vault().tenant(ownerAndManager)
       const { id, key } = await newApplication(vault(), keys.manager, { permissions: ['token:create'] })
       const before = granted(await vault().get(`/applications/${id}`, keys.manager))
@@ -486,7 +498,7 @@ onEveryEngine('applications', vault => {
       assert.deepEqual(granted(await vault().get('/applications/key', key)), reply.body, 'its key stays')
     })
 
-  test('C29.2 C5.5 a clock set back never dates an update before the creation or before an earlier update', async () => {
+  test('a clock set back never dates an update before the creation or before an earlier update (C29.2, C5.5)', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const { id } = await newApplication(vault(), keys.manager, { permissions: ['token:create'] })
     const { created_at } = granted(await vault().get(`/applications/${id}`, keys.manager))
@@ -504,9 +516,9 @@ onEveryEngine('applications', vault => {
 
   const refusedUpdates = [
     ...refusedGrants,
-    { name: 'C29.2 no name', send: { name: undefined }, errors: ['name'] },
-    { name: 'C28.1 a change to another type', send: { type: 'public' }, errors: ['type'] },
-    { name: 'C28.1 a change to a stronger type', send: { type: 'management' }, errors: ['type'] },
+    { name: 'no name (C29.2)', send: { name: undefined }, errors: ['name'] },
+    { name: 'a change to another type (C28.1)', send: { type: 'public' }, errors: ['type'] },
+    { name: 'a change to a stronger type (C28.1)', send: { type: 'management' }, errors: ['type'] },
   ]
   for (const { name, type, send, errors } of refusedUpdates as typeof refusedGrants)
     test(`${name}: the update is refused and changes nothing`, async () => {
@@ -519,7 +531,7 @@ onEveryEngine('applications', vault => {
       assert.equal((await vault().get(`/applications/${id}`, keys.manager)).text, before)
     })
 
-  test('C27.2 a changed rule takes effect with the next request', async () => {
+  test('a changed rule takes effect with the next request (C27.2)', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const body = { type: 'token', data: 'Sensitive Value', mask: '{{ data | reveal_last: 4 }}' }
     const { id: token } = granted(await vault().post('/tokens', keys.owner, body))
@@ -542,7 +554,7 @@ onEveryEngine('applications', vault => {
     assert.equal(await look(), 401)
   })
 
-  test('C29.2 C27.2 a deleted application is gone with all its keys, and the tokens it created stay', async () => {
+  test('a deleted application is gone with all its keys, and the tokens it created stay (C29.2, C27.2)', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const { id, key } = await newApplication(vault(), keys.manager, { permissions: ['token:create'] })
     const further = granted(await vault().post(`/applications/${id}/keys`, keys.manager, {})).key
@@ -559,7 +571,7 @@ onEveryEngine('applications', vault => {
     assert.equal((await vault().get('/applications/key', key)).status, 401)
   })
 
-  test('C29.2 sixty applications made at the same time are all kept, in a few rounds each', async () => {
+  test('sixty applications made at the same time are all kept, in a few rounds each (C29.2)', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const names = Array.from({ length: 60 }, (_, at) => `n${at}`)
     const commits = await countCommits(vault(), () =>
@@ -574,7 +586,7 @@ onEveryEngine('applications', vault => {
     assert.ok(commits <= 3 * names.length, `${commits} commits`)
   })
 
-  test('C29.2 changes to applications that reach storage together are all kept', async () => {
+  test('changes to applications that reach storage together are all kept (C29.2)', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const [one, two] = [
       await newApplication(vault(), keys.manager, { name: 'one' }),
@@ -632,7 +644,7 @@ onEveryEngine('applications', vault => {
       try: (key, strong) => vault().post(`/applications/${strong}/keys`, key, {}),
     },
   ]
-  test('C29.8 a caller with fewer permissions may rename an application but not set its permissions', async () => {
+  test('a caller with fewer permissions may rename an application but not set its permissions (C29.8)', async () => {
     const { keys } = await vault().tenant({
       ...ownerAndManager,
       clerk: { type: 'management', permissions: ['application:update', 'application:read'] },
@@ -644,7 +656,7 @@ onEveryEngine('applications', vault => {
   })
 
   for (const climb of climbs)
-    test(`C29.8 a caller cannot gain a management permission it lacks by ${climb.name}`, async () => {
+    test(`a caller cannot gain a management permission it lacks by ${climb.name} (C29.8)`, async () => {
       const { keys } = await vault().tenant({
         ...ownerAndManager,
         climber: {
@@ -673,7 +685,7 @@ onEveryEngine('applications', vault => {
       granted(await climb.try(keys.manager, strong, own))
     })
 
-  test('C29.8 a caller may grant the management permissions it holds, and any token permissions', async () => {
+  test('a caller may grant the management permissions it holds, and any token permissions (C29.8)', async () => {
     const { keys } = await vault().tenant({
       ...ownerAndManager,
       weak: { type: 'management', permissions: ['application:create', 'application:update', 'report:read'] },
@@ -688,7 +700,7 @@ onEveryEngine('applications', vault => {
     granted(await vault().get('/tokens', key))
   })
 
-  test('C34.7 applications survive a restart', async () => {
+  test('applications survive a restart (C34.7)', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const { id, key } = await newApplication(vault(), keys.manager, { rules: [rule] })
     const before = granted(await vault().get(`/applications/${id}`, keys.manager))
@@ -696,7 +708,7 @@ onEveryEngine('applications', vault => {
     assert.deepEqual(granted(await vault().get('/applications/key', key)), before)
   })
 
-  test('C8.15 the description of a rule has at most 200 characters', async () => {
+  test('the description of a rule has at most 200 characters (C8.15)', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const make = (length: number): Promise<TestReply> =>
       vault().post('/applications', keys.manager, {

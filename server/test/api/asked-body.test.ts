@@ -46,37 +46,37 @@ onSqliteAlone(
     const create = (): string => asking('POST /tokens', `SVC-API-KEY: ${key}`, json, length)
     const list = (): string => head('GET /tokens', `SVC-API-KEY: ${key}`)
 
-    test('C1.1 is asked for the body once its head is accepted', async () =>
+    test('is asked for the body once its head is accepted (C1.1)', async () =>
       assert.deepEqual(statuses(await exchange(create())), [100, 201]))
 
-    test('C1.1 is asked for the body after the answer to the request before it', async () =>
+    test('is asked for the body after the answer to the request before it (C1.1)', async () =>
       assert.deepEqual(statuses(await exchange(list() + create())), [200, 100, 201]))
 
-    test('C1.1 can keep using the connection after it is asked', async () => {
+    test('can keep using the connection after it is asked (C1.1)', async () => {
       assert.deepEqual(statuses(await exchange(create(), body + list())), [100, 201, 200])
       assert.deepEqual(statuses(await exchange(create() + body + list(), '')), [100, 201, 200])
     })
 
     const refused: { name: string; line?: string; fields: () => string[]; status: number }[] = [
-      { name: 'C3.1 no key', fields: () => [json, length], status: 401 },
+      { name: 'no key (C3.1)', fields: () => [json, length], status: 401 },
       {
-        name: 'C2.19 C8.2 a body over the limit',
+        name: 'a body over the limit (C2.19, C8.2)',
         fields: () => [`SVC-API-KEY: ${key}`, json, `Content-Length: ${limits.bodyBytes + 1}`],
         status: 413,
       },
       {
-        name: 'C2.20 a wrong Content-Type',
+        name: 'a wrong Content-Type (C2.20)',
         fields: () => [`SVC-API-KEY: ${key}`, 'Content-Type: text/plain', length],
         status: 415,
       },
       {
-        name: 'C2.13 an unknown path',
+        name: 'an unknown path (C2.13)',
         line: 'POST /nowhere',
         fields: () => [`SVC-API-KEY: ${key}`, length],
         status: 404,
       },
       {
-        name: 'C1.3 a body that is never read',
+        name: 'a body that is never read (C1.3)',
         line: 'GET /tokens',
         fields: () => [`SVC-API-KEY: ${key}`, length],
         status: 200,
@@ -89,10 +89,10 @@ onSqliteAlone(
         assert.match(said, /\r\nconnection: close\r\n/i)
       })
 
-    test('C1.1 a client of HTTP/1.0, which knows no 100 Continue, is not asked for its body: it gets one answer', async () =>
+    test('a client of HTTP/1.0, which knows no 100 Continue, is not asked for its body: it gets one answer (C1.1)', async () =>
       assert.deepEqual(statuses(await exchange(create().replace('HTTP/1.1', 'HTTP/1.0') + body)), [201]))
 
-    test('C1.1 a client that does not wait is not asked for its body: it gets one answer', async () => {
+    test('a client that does not wait is not asked for its body: it gets one answer (C1.1)', async () => {
       const { hostname, port } = new URL(vault().baseUrl)
       const socket = connect(Number(port), hostname).setEncoding('utf8')
       socket.write(head('POST /tokens', `SVC-API-KEY: ${key}`, json, 'Transfer-Encoding: chunked'))

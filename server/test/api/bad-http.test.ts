@@ -31,42 +31,42 @@ onSqliteAlone('HTTP that no ordinary client sends', 'refused before storage is a
 
   /** A request target, exactly as sent, and the status of a GET of it. */
   const targets: readonly { name: string; target: string; status: number }[] = [
-    { name: 'C2.13 dots in place of an id', target: '/tokens/..', status: 404 },
-    { name: 'C2.13 percent-encoded dots in place of an id', target: '/tokens/%2e%2e', status: 404 },
-    { name: 'C2.13 dots that lead to another path', target: '/tokens/../health', status: 404 },
-    { name: 'C2.13 dots that lead back to a known path', target: '/x/../tokens', status: 404 },
-    { name: 'C2.13 a double slash at the start', target: '//tokens', status: 404 },
-    { name: 'C2.13 a double slash at the end', target: '/tokens//', status: 404 },
-    { name: 'C2.13 a double slash after an id', target: '/tokens/a-token//', status: 404 },
-    { name: 'C2.13 upper-case letters', target: '/TOKENS', status: 404 },
-    { name: 'C2.13 an encoded slash in an id', target: '/tokens/a%2Fb', status: 404 },
-    { name: 'C2.13 an encoded slash at the end of an id', target: '/tokens/a-token%2F', status: 404 },
-    { name: 'C2.13 a backslash', target: '/tokens\\a-token', status: 404 },
-    { name: 'C2.13 a path parameter', target: '/tokens;x=1', status: 404 },
-    { name: 'C2.13 NUL at the end of an id', target: '/tokens/a-token%00', status: 404 },
-    { name: 'C2.13 NUL inside an id', target: '/tokens/a%00b', status: 404 },
-    { name: 'C2.13 a line break in an id', target: '/tokens/a-token%0d%0aX:%20y', status: 404 },
-    { name: 'C2.13 an id encoded twice', target: '/tokens/%2561-token', status: 404 },
-    { name: 'C2.13 an oversized id', target: `/tokens/${'x'.repeat(8_000)}`, status: 404 },
-    { name: 'C2.13 SQL in an id', target: "/tokens/a-token'%20OR%20'1'='1", status: 404 },
-    { name: 'C2.13 a wildcard', target: '/tokens/*', status: 404 },
-    { name: '§4.4.1 an id with a percent-encoded letter', target: '/tokens/%61-token', status: 200 },
-    { name: 'C2.10 a lone percent sign', target: '/tokens/%', status: 400 },
+    { name: 'dots in place of an id (C2.13)', target: '/tokens/..', status: 404 },
+    { name: 'percent-encoded dots in place of an id (C2.13)', target: '/tokens/%2e%2e', status: 404 },
+    { name: 'dots that lead to another path (C2.13)', target: '/tokens/../health', status: 404 },
+    { name: 'dots that lead back to a known path (C2.13)', target: '/x/../tokens', status: 404 },
+    { name: 'a double slash at the start (C2.13)', target: '//tokens', status: 404 },
+    { name: 'a double slash at the end (C2.13)', target: '/tokens//', status: 404 },
+    { name: 'a double slash after an id (C2.13)', target: '/tokens/a-token//', status: 404 },
+    { name: 'upper-case letters (C2.13)', target: '/TOKENS', status: 404 },
+    { name: 'an encoded slash in an id (C2.13)', target: '/tokens/a%2Fb', status: 404 },
+    { name: 'an encoded slash at the end of an id (C2.13)', target: '/tokens/a-token%2F', status: 404 },
+    { name: 'a backslash (C2.13)', target: '/tokens\\a-token', status: 404 },
+    { name: 'a path parameter (C2.13)', target: '/tokens;x=1', status: 404 },
+    { name: 'NUL at the end of an id (C2.13)', target: '/tokens/a-token%00', status: 404 },
+    { name: 'NUL inside an id (C2.13)', target: '/tokens/a%00b', status: 404 },
+    { name: 'a line break in an id (C2.13)', target: '/tokens/a-token%0d%0aX:%20y', status: 404 },
+    { name: 'an id encoded twice (C2.13)', target: '/tokens/%2561-token', status: 404 },
+    { name: 'an oversized id (C2.13)', target: `/tokens/${'x'.repeat(8_000)}`, status: 404 },
+    { name: 'SQL in an id (C2.13)', target: "/tokens/a-token'%20OR%20'1'='1", status: 404 },
+    { name: 'a wildcard (C2.13)', target: '/tokens/*', status: 404 },
+    { name: 'an id with a percent-encoded letter (§4.4.1)', target: '/tokens/%61-token', status: 200 },
+    { name: 'a lone percent sign (C2.10)', target: '/tokens/%', status: 400 },
     {
-      name: 'C2.10 a percent sign before letters that are not hex digits',
+      name: 'a percent sign before letters that are not hex digits (C2.10)',
       target: '/tokens/%zz',
       status: 400,
     },
-    { name: 'C2.10 an incomplete encoding', target: '/tokens/a%2', status: 400 },
-    { name: 'C2.10 a byte that is not UTF-8', target: '/tokens/%ff', status: 400 },
-    { name: 'C2.10 an overlong encoding', target: '/tokens/%c0%af', status: 400 },
-    { name: 'C2.10 an encoded surrogate', target: '/tokens/%ed%a0%80', status: 400 },
-    { name: 'C2.10 a bad encoding in a query value', target: '/tokens?id=%zz', status: 400 },
-    { name: 'C2.10 a bad encoding in a query name', target: '/tokens?%ff=1', status: 400 },
-    { name: 'C2.10 a bad encoding in a metadata key', target: '/tokens?metadata.%c3=x', status: 400 },
-    { name: 'C24.6 NUL in a filter', target: '/tokens?id=%00&metadata.%00=%00', status: 200 },
-    { name: 'C24.6 control characters in a filter', target: '/tokens?metadata.a=%01%7f%0a', status: 200 },
-    { name: 'C6.3 a second question mark belongs to the value', target: '/tokens?id=?x=1', status: 200 },
+    { name: 'an incomplete encoding (C2.10)', target: '/tokens/a%2', status: 400 },
+    { name: 'a byte that is not UTF-8 (C2.10)', target: '/tokens/%ff', status: 400 },
+    { name: 'an overlong encoding (C2.10)', target: '/tokens/%c0%af', status: 400 },
+    { name: 'an encoded surrogate (C2.10)', target: '/tokens/%ed%a0%80', status: 400 },
+    { name: 'a bad encoding in a query value (C2.10)', target: '/tokens?id=%zz', status: 400 },
+    { name: 'a bad encoding in a query name (C2.10)', target: '/tokens?%ff=1', status: 400 },
+    { name: 'a bad encoding in a metadata key (C2.10)', target: '/tokens?metadata.%c3=x', status: 400 },
+    { name: 'NUL in a filter (C24.6)', target: '/tokens?id=%00&metadata.%00=%00', status: 200 },
+    { name: 'control characters in a filter (C24.6)', target: '/tokens?metadata.a=%01%7f%0a', status: 200 },
+    { name: 'a second question mark belongs to the value (C6.3)', target: '/tokens?id=?x=1', status: 200 },
   ]
   for (const { name, target, status } of targets)
     test(`${name}: GET ${target.slice(0, 60)} is ${status}`, async () => {
@@ -79,7 +79,7 @@ onSqliteAlone('HTTP that no ordinary client sends', 'refused before storage is a
       }
     })
 
-  test('docs/operating.md: a request without a Host is logged like any other', async () => {
+  test('a request without a Host is logged like any other (docs/operating.md)', async () => {
     const before = vault().log.length
     const [reply] = await raw('GET /tokens HTTP/1.1\r\nSVC-TRACE-ID: without-a-host\r\n\r\n')
     assert.equal(reply?.status, 400)
@@ -93,7 +93,7 @@ onSqliteAlone('HTTP that no ordinary client sends', 'refused before storage is a
   })
 
   for (const [reader, ...headers] of [['the strict reader'], ["Node's parser", 'TE: trailers']])
-    test(`C2.1 C2.10 a path or query that cannot be decoded is reported as such by ${reader}`, async () => {
+    test(`a path or query that cannot be decoded is reported as such by ${reader} (C2.1, C2.10)`, async () => {
       for (const [target, what] of [
         ['/tokens/%', 'path'],
         ['/tokens/%zz', 'path'],
@@ -118,7 +118,7 @@ onSqliteAlone('HTTP that no ordinary client sends', 'refused before storage is a
       }
     })
 
-  test('C2.13 what GET does not find, DELETE and PATCH do not find either', async () => {
+  test('what GET does not find, DELETE and PATCH do not find either (C2.13)', async () => {
     for (const { target, status } of targets.filter(
       ({ target }) => !target.includes('?') && !target.includes('%61'),
     )) {
@@ -172,7 +172,7 @@ onSqliteAlone('HTTP that no ordinary client sends', 'refused before storage is a
     { name: 'a target that is not a path', bytes: 'GET tokens HTTP/1.1\r\nHost: x\r\n\r\n' },
   ]
   for (const { name, bytes, status = 400 } of garbage)
-    test(`C2.1 C2.10 C4.1 ${name}: answered with one problem`, async () => {
+    test(`${name}: answered with one problem (C2.1, C2.10, C4.1)`, async () => {
       const replies = await sendRaw(vault().baseUrl, bytes, { answers: 2, saysEnd: true })
       assert.deepEqual(
         replies.map(reply => reply.status),
@@ -181,7 +181,7 @@ onSqliteAlone('HTTP that no ordinary client sends', 'refused before storage is a
       assert.equal((await vault().send('GET', '/health')).status, 200)
     })
 
-  test('C2.10 a body with malformed chunks is refused', async () => {
+  test('a body with malformed chunks is refused (C2.10)', async () => {
     const start = head('POST /tokens', 'Content-Type: application/json', 'Transfer-Encoding: chunked')
     for (const chunks of ['zz\r\n{}\r\n0\r\n\r\n', '2\r\n{}garbage\r\n0\r\n\r\n', '-2\r\n{}\r\n']) {
       const replies = await raw(start + chunks)
@@ -190,7 +190,7 @@ onSqliteAlone('HTTP that no ordinary client sends', 'refused before storage is a
     assert.equal(await countTokens(vault(), key), 1)
   })
 
-  test('C2.20 a body in chunks that is encoded once more is refused, not taken for what is inside', async () => {
+  test('a body in chunks that is encoded once more is refused, not taken for what is inside (C2.20)', async () => {
     const chunks = '1e\r\n{"type":"token","data":"said"}\r\n0\r\n\r\n'
     for (const [encoding, status] of [
       ['gzip, chunked', 415],
@@ -205,7 +205,7 @@ onSqliteAlone('HTTP that no ordinary client sends', 'refused before storage is a
     assert.equal(await countTokens(vault(), key), 1)
   })
 
-  test('C2.1 pipelined requests are answered in order', async () => {
+  test('pipelined requests are answered in order (C2.1)', async () => {
     const body = '{"id":"third","type":"token","data":"x"}'
     const post = head('POST /tokens', 'Content-Type: application/json', `Content-Length: ${body.length}`)
     const breath = [
@@ -222,13 +222,13 @@ onSqliteAlone('HTTP that no ordinary client sends', 'refused before storage is a
     assert.equal((await vault().delete('/tokens/third', key)).status, 204)
   })
 
-  test('C2.1 garbage after a request gets a problem of its own', async () => {
+  test('garbage after a request gets a problem of its own (C2.1)', async () => {
     const replies = await raw(`${head('GET /health')}nonsense\r\n\r\n`, 2)
     assert.equal(replies.at(-1)?.status, 400)
     assert.equal((await vault().send('GET', '/health')).status, 200)
   })
 
-  test('C2.19 C2.13 a request hidden in a refused body is not carried out', async () => {
+  test('a request hidden in a refused body is not carried out (C2.19, C2.13)', async () => {
     const hidden = head('DELETE /tokens/a-token')
     const requests = [
       head('POST /tokens', 'Content-Type: text/plain', `Content-Length: ${hidden.length}`),
@@ -247,7 +247,7 @@ onSqliteAlone('HTTP that no ordinary client sends', 'refused before storage is a
     assert.equal(await countTokens(vault(), key), 1)
   })
 
-  test('C2.15 methods that HTTP knows and the vault does not are 405', async () => {
+  test('methods that HTTP knows and the vault does not are 405 (C2.15)', async () => {
     for (const method of [
       'PROPFIND',
       'TRACE',
@@ -267,13 +267,13 @@ onSqliteAlone('HTTP that no ordinary client sends', 'refused before storage is a
     }
   })
 
-  test('C2.1 a request with an unknown Expect header is answered like any other', async () => {
+  test('a request with an unknown Expect header is answered like any other (C2.1)', async () => {
     assert.equal(await statusOf(head('GET /tokens/a-token', 'Expect: the-unexpected')), 200)
     assert.equal(await statusOf(head('GET /tokens/unknown', 'Expect: the-unexpected')), 404)
     assert.equal(await statusOf('GET /tokens HTTP/1.1\r\nHost: x\r\nExpect: more\r\n\r\n'), 401)
   })
 
-  test('C2.15 C4.1 CONNECT is 405, with every method in Allow and the trace id that was sent', async () => {
+  test('CONNECT is 405, with every method in Allow and the trace id that was sent (C2.15, C4.1)', async () => {
     const [reply] = await raw(head('CONNECT a:1', 'SVC-TRACE-ID: my-trace-0001'))
     assert.equal(reply?.status, 405)
     assert.deepEqual(reply.headers.get('allow')?.split(', ').sort(), [
@@ -287,7 +287,7 @@ onSqliteAlone('HTTP that no ordinary client sends', 'refused before storage is a
     assert.equal(reply.headers.get('svc-trace-id'), 'my-trace-0001')
   })
 
-  test('C2.10 a client that is refused a tunnel and leaves with a reset harms nobody', async () => {
+  test('a client that is refused a tunnel and leaves with a reset harms nobody (C2.10)', async () => {
     const socket = open()
     socket.write('CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n')
     const [answer] = await once(socket, 'data')
@@ -296,19 +296,19 @@ onSqliteAlone('HTTP that no ordinary client sends', 'refused before storage is a
     assert.equal(await statusOf(head('GET /tokens/a-token')), 200)
   })
 
-  test('C2.1 a request to upgrade is answered without upgrading', async () => {
+  test('a request to upgrade is answered without upgrading (C2.1)', async () => {
     assert.equal(
       await statusOf(head('GET /tokens/unknown', 'Connection: Upgrade', 'Upgrade: websocket')),
       404,
     )
   })
 
-  test('§4.4.1 an HTTP/1.0 client is answered', async () => {
+  test('an HTTP/1.0 client is answered (§4.4.1)', async () => {
     const bytes = `GET /tokens/a-token HTTP/1.0\r\nSVC-API-KEY: ${key}\r\n\r\n`
     assert.equal(await statusOf(bytes), 200)
   })
 
-  test('§4.6.1 C2.19 bodies where none is expected do no harm and are limited in size', async () => {
+  test('bodies where none is expected do no harm and are limited in size (§4.6.1, C2.19)', async () => {
     const withBody = (line: string, body: string): string =>
       `${head(line, 'Content-Type: application/json', `Content-Length: ${body.length}`)}${body}`
     assert.equal(await statusOf(withBody('GET /tokens/a-token', '{"a":1}')), 200)
@@ -319,7 +319,7 @@ onSqliteAlone('HTTP that no ordinary client sends', 'refused before storage is a
     assert.equal(await countTokens(vault(), key), 1)
   })
 
-  test('§4.2.1 a client that ends its side of the connection after sending is still answered, however the request is written', async () => {
+  test('a client that ends its side of the connection after sending is still answered, however the request is written (§4.2.1)', async () => {
     const body = '{"type":"token","data":"said"}'
     const json = 'Content-Type: application/json'
     const length = `Content-Length: ${body.length}`
@@ -339,7 +339,7 @@ onSqliteAlone('HTTP that no ordinary client sends', 'refused before storage is a
     }
   })
 
-  test('C2.5 nothing from these requests reaches the log', () => {
+  test('nothing from these requests reaches the log (C2.5)', () => {
     assertAbsent({ log: vault().log.join('\n') }, ['a-token', 'Sensitive Value', 'nonsense', 'unknown', key])
   })
 })
@@ -377,7 +377,7 @@ onSqliteAlone('bodies of many megabytes', 'refused before storage is asked', vau
       paths: ['POST /tokens', 'PATCH /tokens/unknown'],
     },
   ])
-    test(`C8.2 C2.19 bodies sent ${name} are 413 and are not held in memory`, async () => {
+    test(`bodies sent ${name} are 413 and are not held in memory (C8.2, C2.19)`, async () => {
       const { keys } = await vault().tenant({ owner })
       const send = (line: string, key: string, megabytes = 64) => {
         const type = line.startsWith('PATCH') ? 'application/merge-patch+json' : 'application/json'
@@ -403,7 +403,7 @@ onSqliteAlone('bodies of many megabytes', 'refused before storage is asked', vau
       assert.equal(await countTokens(vault(), keys.owner), 0)
     })
 
-  test('C8.2 C2.19 one byte over a megabyte is too much, however it is sent', async () => {
+  test('one byte over a megabyte is too much, however it is sent (C8.2, C2.19)', async () => {
     const { keys } = await vault().tenant({ owner })
     for (const length of [megabyte, megabyte + 1]) {
       const raw = '{"type":"token","data":"x"}'.padEnd(length)

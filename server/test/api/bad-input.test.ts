@@ -65,7 +65,7 @@ const notUtf8: readonly { name: string; bytes: readonly number[] }[] = [
 
 onSqliteAlone('bodies that are not JSON', 'refused before storage is asked', vault => {
   for (const { name, bodies } of notJson)
-    test(`C2.10 C2.5 ${name}: 400 on every path, with nothing stored or repeated`, async () => {
+    test(`${name}: 400 on every path, with nothing stored or repeated (C2.10, C2.5)`, async () => {
       const key = await withToken(vault())
       for (const door of doors)
         for (const raw of bodies) {
@@ -80,7 +80,7 @@ onSqliteAlone('bodies that are not JSON', 'refused before storage is asked', vau
     })
 
   for (const { name, bytes } of notUtf8)
-    test(`C2.10 invalid UTF-8 is 400: ${name}`, async () => {
+    test(`invalid UTF-8 is 400: ${name} (C2.10)`, async () => {
       const key = await withToken(vault())
       const raw = Buffer.concat([
         Buffer.from('{"type":"token","data":"'),
@@ -91,7 +91,7 @@ onSqliteAlone('bodies that are not JSON', 'refused before storage is asked', vau
         await sendAndExpect(vault(), { key, counter: key }, { ...door, raw }, { status: 400, errors: ['$'] })
     })
 
-  test('C8.3 C2.10 32 levels of nesting are kept, 33 or more are refused', async () => {
+  test('32 levels of nesting are kept, 33 or more are refused (C8.3, C2.10)', async () => {
     const key = await withToken(vault())
     const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels)
     const objects = (levels: number): string => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`
@@ -120,7 +120,7 @@ onSqliteAlone('bodies that are not JSON', 'refused before storage is asked', vau
         await sendAndExpect(vault(), { key, counter: key }, { ...door, raw }, { status: 400, errors: ['$'] })
   })
 
-  test('C2.5 C7.1 a number that no double holds is told what is wrong like any other', async () => {
+  test('a number that no double holds is told what is wrong like any other (C2.5, C7.1)', async () => {
     const key = await withToken(vault())
     for (const body of [
       '{"type":%,"data":1}',
@@ -137,7 +137,7 @@ onSqliteAlone('bodies that are not JSON', 'refused before storage is asked', vau
     }
   })
 
-  test('C2.10 C7.1 a body that is not an object is refused', async () => {
+  test('a body that is not an object is refused (C2.10, C7.1)', async () => {
     const key = await withToken(vault())
     for (const raw of ['null', 'true', '1', '1e400', '12345678901234567890', '""', '"text"', '[]', '[{}]'])
       for (const door of [doors[0], doors[2]]) {
@@ -165,21 +165,21 @@ const takes = (name: string, field: string, right: readonly Value[]): Field => (
   update: right,
 })
 const fields: readonly Field[] = [
-  { name: 'C5.3 C16.7 id', field: 'id', create: ['null'], update: [] },
-  takes('C2.10 C16.7 type', 'type', []),
-  takes('C6.1 C16.7 tenant_id', 'tenant_id', []),
+  { name: 'id (C5.3, C16.7)', field: 'id', create: ['null'], update: [] },
+  takes('type (C2.10, C16.7)', 'type', []),
+  takes('tenant_id (C6.1, C16.7)', 'tenant_id', []),
   takes(
-    'C5.4 C7.1 C18.3 data',
+    'data (C5.4, C7.1, C18.3)',
     'data',
     values.filter(value => value !== 'null'),
   ),
-  takes('C5.3 C18.1 mask', 'mask', values),
-  takes('C5.3 C18.1 metadata', 'metadata', ['null', '{}']),
-  takes('C5.3 C18.1 search_indexes', 'search_indexes', ['null', '[]']),
-  takes('C5.3 C18.1 expires_at', 'expires_at', ['null']),
-  takes('C5.3 C18.2 containers', 'containers', ['null']),
-  takes('C5.3 C18.2 fingerprint_expression', 'fingerprint_expression', ['null', '"x"']),
-  takes('C5.3 C18.2 deduplicate_token', 'deduplicate_token', ['null', 'true']),
+  takes('mask (C5.3, C18.1)', 'mask', values),
+  takes('metadata (C5.3, C18.1)', 'metadata', ['null', '{}']),
+  takes('search_indexes (C5.3, C18.1)', 'search_indexes', ['null', '[]']),
+  takes('expires_at (C5.3, C18.1)', 'expires_at', ['null']),
+  takes('containers (C5.3, C18.2)', 'containers', ['null']),
+  takes('fingerprint_expression (C5.3, C18.2)', 'fingerprint_expression', ['null', '"x"']),
+  takes('deduplicate_token (C5.3, C18.2)', 'deduplicate_token', ['null', 'true']),
 ]
 const told = (right: readonly Value[]): string => right.join(' ') || 'none of the values tried'
 

@@ -21,7 +21,7 @@ const preflight = (origin: string, more: Record<string, string> = {}) => ({
 })
 
 onOneEngine('CORS when off', 'storage knows nothing of browsers', vault => {
-  test('C4.6 with no origins set, no answer has a CORS header and a preflight needs a key like any request', async () => {
+  test('with no origins set, no answer has a CORS header and a preflight needs a key like any request (C4.6)', async () => {
     const { keys } = await vault().tenant(players)
     const asked = await vault().send('OPTIONS', '/tokens', preflight(shop))
     assert.equal(asked.status, 401)
@@ -40,7 +40,7 @@ onOneEngine(
   'CORS',
   'storage knows nothing of browsers',
   vault => {
-    test('C4.6 a preflight from an allowed origin needs no key', async () => {
+    test('a preflight from an allowed origin needs no key (C4.6)', async () => {
       for (const origin of [shop, app])
         for (const path of ['/tokens', '/tokenize', '/tokens/some-id']) {
           const reply = await vault().send('OPTIONS', path, preflight(origin))
@@ -73,7 +73,7 @@ onOneEngine(
       'null',
       '*',
     ])
-      test(`C4.6 the origin ${origin} is not allowed`, async () => {
+      test(`the origin ${origin} is not allowed (C4.6)`, async () => {
         const { keys } = await vault().tenant(players)
         const asked = await vault().send('OPTIONS', '/tokens', preflight(origin))
         assert.equal(asked.status, 401)
@@ -87,7 +87,7 @@ onOneEngine(
         assert.deepEqual(corsHeaders(reply), [])
       })
 
-    test('C4.6 the page may read the answers to public keys, including refusals', async () => {
+    test('the page may read the answers to public keys, including refusals (C4.6)', async () => {
       const { keys } = await vault().tenant(players)
       const send = (method: string, path: string, more: object = {}) =>
         vault().send(method, path, { key: keys.page, headers: { origin: shop }, ...more })
@@ -123,7 +123,7 @@ onOneEngine(
       )
     })
 
-    test('C4.6 the page may not read the answers to other keys or to no key', async () => {
+    test('the page may not read the answers to other keys or to no key (C4.6)', async () => {
       const { keys } = await vault().tenant(players)
       const headers = { origin: shop }
       for (const key of [keys.private, keys.owner, keys.manager, 'key_public_x', undefined])
@@ -144,7 +144,7 @@ onOneEngine(
         assert.deepEqual(corsHeaders(await vault().send('GET', path, { headers })), [])
     })
 
-    test('C4.6 a key whose application is deleted loses its CORS headers at once', async () => {
+    test('a key whose application is deleted loses its CORS headers at once (C4.6)', async () => {
       const { keys } = await vault().tenant(players)
       const send = () =>
         vault().send('POST', '/tokens', { key: keys.page, body: token, headers: { origin: shop } })
@@ -156,7 +156,7 @@ onOneEngine(
       assert.deepEqual(corsHeaders(refused), [])
     })
 
-    test('C4.6 an OPTIONS request that is not a preflight needs a key like any other', async () => {
+    test('an OPTIONS request that is not a preflight needs a key like any other (C4.6)', async () => {
       const reply = await vault().send('OPTIONS', '/tokens', { headers: { origin: shop } })
       assert.equal(reply.status, 401)
       assert.deepEqual(corsHeaders(reply), [])
@@ -166,7 +166,7 @@ onOneEngine(
       assert.equal(withoutOrigin.status, 401)
     })
 
-    test('C4.6 a preflight creates nothing', async () => {
+    test('a preflight creates nothing (C4.6)', async () => {
       const { keys } = await vault().tenant(players)
       await vault().send('OPTIONS', '/tokens', { key: keys.page, ...preflight(shop) })
       assert.equal(granted(await vault().get('/tokens', keys.owner)).pagination.total_items, 0)
@@ -179,7 +179,7 @@ onOneEngine(
   'CORS and the rate limit',
   'storage knows nothing of browsers',
   vault => {
-    test('C4.6 C2.22 the page can read a 429, and preflights are not limited', async () => {
+    test('the page can read a 429, and preflights are not limited (C4.6, C2.22)', async () => {
       const { keys } = await vault().tenant(players)
       const send = () =>
         vault().send('POST', '/tokens', { key: keys.page, body: token, headers: { origin: shop } })
@@ -198,7 +198,7 @@ onOneEngine(
   'CORS with another header prefix',
   'storage knows nothing of browsers',
   vault => {
-    test('C4.5 C4.6 the preflight and the answers use the configured header prefix', async () => {
+    test('the preflight and the answers use the configured header prefix (C4.5, C4.6)', async () => {
       const { keys } = await vault().tenant(players)
       const send = (method: string, headers: Record<string, string>) =>
         fetch(`${vault().baseUrl}/tokens`, {

@@ -9,46 +9,46 @@ const number = '4242424242424242'
 /** What a mask makes of data; `shown` is undefined if nothing is left to show. */
 const masks: readonly { name: string; type?: string; data: unknown; mask: unknown; shown: unknown }[] = [
   {
-    name: '§2.1.22 §2.1.23 §2.1.24 C22.3 all but the last four characters are hidden',
+    name: 'all but the last four characters are hidden (§2.1.22, §2.1.23, §2.1.24, C22.3)',
     data: 'Sensitive Value',
     mask: '{{ data | reveal_last: 4 }}',
     shown: 'XXXXXXXXXXXalue',
   },
   {
-    name: 'C22.1 C22.5 a short value is masked entirely',
+    name: 'a short value is masked entirely (C22.1, C22.5)',
     data: '1234',
     mask: '{{ data | last4 }}',
     shown: 'XXXX',
   },
-  { name: 'C20.1 text without output stands for itself', data: 'secret', mask: 'hidden', shown: 'hidden' },
+  { name: 'text without output stands for itself (C20.1)', data: 'secret', mask: 'hidden', shown: 'hidden' },
   {
-    name: 'C20.1 C20.5 text around an output makes the result text',
+    name: 'text around an output makes the result text (C20.1, C20.5)',
     data: { n: 5 },
     mask: 'n is {{ data.n }}.',
     shown: 'n is 5.',
   },
-  { name: 'C20.5 a single output keeps a number', data: { n: 5 }, mask: '{{ data.n }}', shown: 5 },
-  { name: 'C20.5 a single output keeps a boolean', data: { b: false }, mask: '{{ data.b }}', shown: false },
+  { name: 'a single output keeps a number (C20.5)', data: { n: 5 }, mask: '{{ data.n }}', shown: 5 },
+  { name: 'a single output keeps a boolean (C20.5)', data: { b: false }, mask: '{{ data.b }}', shown: false },
   {
-    name: 'C20.5 a single output keeps an array',
+    name: 'a single output keeps an array (C20.5)',
     data: { l: [1, [2]] },
     mask: '{{ data.l }}',
     shown: [1, [2]],
   },
   {
-    name: 'C20.2 §2.1.25 a mask may show the data as a whole',
+    name: 'a mask may show the data as a whole (C20.2, §2.1.25)',
     data: { a: [1] },
     mask: '{{ data }}',
     shown: { a: [1] },
   },
   {
-    name: 'C20.2 a path may use an index and a key with a space',
+    name: 'a path may use an index and a key with a space (C20.2)',
     data: { 'a b': ['x', 'y'] },
     mask: '{{ data["a b"][1] }}',
     shown: 'y',
   },
   {
-    name: '§4.2.5 C12.5 a mask may be any JSON, and its strings are expressions',
+    name: 'a mask may be any JSON, and its strings are expressions (§4.2.5, C12.5)',
     data: { name: 'Ada Lovelace', born: 1815, tags: ['countess', 'engine'] },
     mask: {
       who: { name: '{{ data.name | reveal_last: 3 }}' },
@@ -64,7 +64,7 @@ const masks: readonly { name: string; type?: string; data: unknown; mask: unknow
     },
   },
   {
-    name: 'C20.6 null leaves are dropped, wherever they are',
+    name: 'null leaves are dropped, wherever they are (C20.6)',
     data: { a: 1, nothing: null },
     mask: {
       a: '{{ data.a }}',
@@ -77,43 +77,43 @@ const masks: readonly { name: string; type?: string; data: unknown; mask: unknow
     shown: { a: 1, deep: {}, list: [1] },
   },
   {
-    name: 'C20.6 C5.1 a mask that renders null shows nothing',
+    name: 'a mask that renders null shows nothing (C20.6, C5.1)',
     data: { a: 1 },
     mask: '{{ data.b }}',
     shown: undefined,
   },
-  { name: 'C12.5 a number is a mask too', data: 'secret', mask: 0, shown: 0 },
-  { name: 'C12.5 false is a mask too', data: 'secret', mask: false, shown: false },
+  { name: 'a number is a mask too (C12.5)', data: 'secret', mask: 0, shown: 0 },
+  { name: 'false is a mask too (C12.5)', data: 'secret', mask: false, shown: false },
   {
-    name: 'C12.5 the mask of a token replaces that of its type',
+    name: 'the mask of a token replaces that of its type (C12.5)',
     type: 'card',
     data: { number, expiration_month: 3, expiration_year: 2031 },
     mask: { bin: '{{ data.number | card_bin }}', expires: "{{ data | card_exp: 'MM/YY' }}" },
     shown: { bin: '42424242', expires: '03/31' },
   },
   {
-    name: 'C11.1 only a card has short-lived fields: elsewhere a cvc is data like any other',
+    name: 'only a card has short-lived fields: elsewhere a cvc is data like any other (C11.1)',
     type: 'token',
     data: { number: 'n', cvc: '123' },
     mask: '{{ data }}',
     shown: { number: 'n', cvc: '123' },
   },
   {
-    name: 'C13.6 C22.8 a mask may show the first eight and the last four digits of a number that repeats itself',
+    name: 'a mask may show the first eight and the last four digits of a number that repeats itself (C13.6, C22.8)',
     type: 'card',
     data: { number },
     mask: { number: '{{ data.number | card_mask: "true","true" }}' },
     shown: { number: '42424242XXXX4242' },
   },
   {
-    name: 'C13.6 a mask may show both ends of a twelve-digit number',
+    name: 'a mask may show both ends of a twelve-digit number (C13.6)',
     type: 'card',
     data: { number: '501234567896' },
     mask: { first: '{{ data.number | slice: 0, 4 }}', last: '{{ data.number | last4 }}' },
     shown: { first: '5012', last: '7896' },
   },
   {
-    name: 'C13.6 a mask may show the permitted digits with any fill characters or none',
+    name: 'a mask may show the permitted digits with any fill characters or none (C13.6)',
     type: 'card_number',
     data: number,
     mask: [
@@ -136,42 +136,52 @@ const refused: readonly {
   says: RegExp
 }[] = [
   {
-    name: 'C20.4 an unknown filter',
+    name: 'an unknown filter (C20.4)',
     mask: '{{ data | reveal_lats: 4 }}',
     place: 'mask',
     says: /^unknown filter "reveal_lats" \(did you mean reveal_last\?\), at character 11$/,
   },
-  { name: 'C20.4 an unknown variable', mask: '{{ dat }}', place: 'mask', says: /variable, at character 4$/ },
   {
-    name: 'C20.4 too few arguments',
+    name: 'an unknown variable (C20.4)',
+    mask: '{{ dat }}',
+    place: 'mask',
+    says: /variable, at character 4$/,
+  },
+  {
+    name: 'too few arguments (C20.4)',
     mask: '{{ data | reveal_last }}',
     place: 'mask',
     says: /^reveal_last takes 1 or 2 arguments, at character 11$/,
   },
-  { name: 'C20.4 too many arguments', mask: '{{ data | last4: 1 }}', place: 'mask', says: /at character 11/ },
-  { name: 'C20.4 an unclosed output', mask: 'abc {{ data', place: 'mask', says: /at character 5/ },
-  { name: 'C20.4 an empty output', mask: '{{ }}', place: 'mask', says: /at character \d/ },
-  { name: 'C20.3 a tag', mask: '{% if data %}a{% endif %}', place: 'mask', says: /at character 1/ },
   {
-    name: 'C20.2 metadata, which only fingerprints may use',
+    name: 'too many arguments (C20.4)',
+    mask: '{{ data | last4: 1 }}',
+    place: 'mask',
+    says: /at character 11/,
+  },
+  { name: 'an unclosed output (C20.4)', mask: 'abc {{ data', place: 'mask', says: /at character 5/ },
+  { name: 'an empty output (C20.4)', mask: '{{ }}', place: 'mask', says: /at character \d/ },
+  { name: 'a tag (C20.3)', mask: '{% if data %}a{% endif %}', place: 'mask', says: /at character 1/ },
+  {
+    name: 'metadata, which only fingerprints may use (C20.2)',
     mask: '{{ metadata.a }}',
     place: 'mask',
     says: /at character 4/,
   },
   {
-    name: 'C21.2 an alias, which only ids may use',
+    name: 'an alias, which only ids may use (C21.2)',
     mask: '{{ data | alias_preserve_length: 0, 4 }}',
     place: 'mask',
     says: /only for ids/,
   },
   {
-    name: 'C20.4 a fault deep inside',
+    name: 'a fault deep inside (C20.4)',
     mask: { a: [1, '{{ x }}'] },
     place: 'mask.a[1]',
     says: /at character/,
   },
   {
-    name: 'C20.4 a filter that cannot handle this data',
+    name: 'a filter that cannot handle this data (C20.4)',
     data: { an: 'object' },
     mask: '{{ data | reveal_last: 4 }}',
     place: 'mask',
@@ -182,7 +192,7 @@ const refused: readonly {
     "{{ data | concat: data | json: '$[0].cvc' }}",
     "{{ data | compact | map: 'cvc' }}",
   ].map(mask => ({
-    name: `C11.6 a short-lived field, as ${mask}`,
+    name: `a short-lived field, as ${mask} (C11.6)`,
     type: 'card',
     data: { number, cvc: '123' },
     mask,
@@ -190,7 +200,7 @@ const refused: readonly {
     says: /short-lived/,
   })),
   {
-    name: 'C13.6 the number of a card',
+    name: 'the number of a card (C13.6)',
     type: 'card',
     data: { number },
     mask: { n: '{{ data.number }}' },
@@ -198,7 +208,7 @@ const refused: readonly {
     says: /^must not show more of a card number than its first 8 and last 4 digits, nor more than 8 of its digits in a row$/,
   },
   {
-    name: 'C13.6 nine digits of a bare card number',
+    name: 'nine digits of a bare card number (C13.6)',
     type: 'card_number',
     data: number,
     mask: 'no {{ data | slice: 0, 9 }}',
@@ -226,7 +236,7 @@ const refused: readonly {
       text: '{{ data.number | slice: 0, 8 }}4242{{ data.number | last4 }}',
     },
   ].map(({ name, text }) => ({
-    name: `C13.6 ${name}`,
+    name: `${name} (C13.6)`,
     type: 'card',
     data: { number },
     mask: { text },
@@ -239,7 +249,7 @@ const refused: readonly {
     "{{ data.number | split: '' }}",
     { first: '{{ data.number | slice: 0, 8 }}', last: '{{ data.number | last4 }}' },
   ].map(mask => ({
-    name: `C13.6 a whole twelve-digit number, as ${JSON.stringify(mask)}`,
+    name: `a whole twelve-digit number, as ${JSON.stringify(mask)} (C13.6)`,
     type: 'card',
     data: { number: '501234567896' },
     mask,
@@ -247,7 +257,7 @@ const refused: readonly {
     says: /^must not show more of a card number than its first 8 and last 4 digits, nor more than 8 of its digits in a row$/,
   })),
   {
-    name: 'C13.6 the number as a key',
+    name: 'the number as a key (C13.6)',
     type: 'card',
     data: { number },
     mask: { [number]: 'x' },
@@ -255,21 +265,21 @@ const refused: readonly {
     says: /^must not show more of a card number than its first 8 and last 4 digits, nor more than 8 of its digits in a row$/,
   },
   {
-    name: 'C20.4 a leaf that cannot be rendered',
+    name: 'a leaf that cannot be rendered (C20.4)',
     data: 'abc',
     mask: { a: '{{ data }}', b: ['{{ data }}', '{{ data | plus: 1 }}'] },
     place: 'mask.b[1]',
     says: /at character 11/,
   },
   {
-    name: 'C8.9 an expression of 401 characters',
+    name: 'an expression of 401 characters (C8.9)',
     mask: ['{{ data }}'.padEnd(401)],
     place: 'mask[0]',
     says: /^must have at most 400 characters$/,
   },
-  { name: 'C8.10 more than 16 KiB', mask: maskOfBytes(16_385), place: 'mask', says: /16384/ },
+  { name: 'more than 16 KiB (C8.10)', mask: maskOfBytes(16_385), place: 'mask', says: /16384/ },
   {
-    name: 'C8.10 more than 16 KiB in fewer characters',
+    name: 'more than 16 KiB in fewer characters (C8.10)',
     mask: Array(14).fill('é'.repeat(390).padEnd(395)).concat(maskOfBytes(16_384).slice(0, 14)),
     place: 'mask',
     says: /16384/,
@@ -317,7 +327,7 @@ onOneEngine('masks', 'expressions are rendered above storage', vault => {
       assert.match(reply.body.errors[place].join(), says)
     })
 
-  test('C8.9 C8.10 an expression of 400 characters and a mask of 16 KiB are still accepted', async () => {
+  test('an expression of 400 characters and a mask of 16 KiB are still accepted (C8.9, C8.10)', async () => {
     const { keys } = await vault().tenant(devApplications)
     for (const mask of [['{{ data }}'.padEnd(400)], ['{{data}}'.padEnd(400, '😀')], maskOfBytes(16_384)]) {
       const reply = await vault().post('/tokens', keys.general, { type: 'token', data: 1, mask })
@@ -325,7 +335,7 @@ onOneEngine('masks', 'expressions are rendered above storage', vault => {
     }
   })
 
-  test('C11.7 §2.1.17 a mask of the whole data of a card is refused, and no mask sees the cvc', async () => {
+  test('a mask of the whole data of a card is refused, and no mask sees the cvc (C11.7, §2.1.17)', async () => {
     const { keys } = await vault().tenant(devApplications)
     const data = { number, cvc: '9876' }
     const whole = await vault().post('/tokens', keys.general, { type: 'card', data, mask: '{{ data }}' })

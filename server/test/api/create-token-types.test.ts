@@ -19,111 +19,111 @@ const number = '4242424242424242'
 const bank = { routing_number: '021000021', account_number: '00123456789' }
 
 const accepted: readonly Accepted[] = [
-  { name: '§1.5 C9.1 text', type: 'token', data: 'Sensitive Value' },
-  { name: '§1.5 C9.1 an empty text', type: 'token', data: '' },
-  { name: '§1.5 C9.1 an integer', type: 'token', data: 42 },
-  { name: '§1.5 C9.1 zero', type: 'token', data: 0 },
-  { name: '§1.5 C9.1 a fraction', type: 'token', data: -8.99 },
-  { name: '§1.5 C9.1 true', type: 'token', data: true },
-  { name: '§1.5 C9.1 false', type: 'token', data: false },
-  { name: '§1.5 C9.1 an array', type: 'token', data: [1, 'two', [3], {}] },
-  { name: '§1.5 C9.1 an empty array', type: 'token', data: [] },
-  { name: '§1.5 C9.1 an empty object', type: 'token', data: {} },
+  { name: 'text (§1.5, C9.1)', type: 'token', data: 'Sensitive Value' },
+  { name: 'an empty text (§1.5, C9.1)', type: 'token', data: '' },
+  { name: 'an integer (§1.5, C9.1)', type: 'token', data: 42 },
+  { name: 'zero (§1.5, C9.1)', type: 'token', data: 0 },
+  { name: 'a fraction (§1.5, C9.1)', type: 'token', data: -8.99 },
+  { name: 'true (§1.5, C9.1)', type: 'token', data: true },
+  { name: 'false (§1.5, C9.1)', type: 'token', data: false },
+  { name: 'an array (§1.5, C9.1)', type: 'token', data: [1, 'two', [3], {}] },
+  { name: 'an empty array (§1.5, C9.1)', type: 'token', data: [] },
+  { name: 'an empty object (§1.5, C9.1)', type: 'token', data: {} },
   {
-    name: '§1.5 C9.1 C5.2 an object with nulls inside, which are data',
+    name: 'an object with nulls inside, which are data (§1.5, C9.1, C5.2)',
     type: 'token',
     data: { a: null, b: [null, { c: null }] },
   },
   {
-    name: '§2.2.3 §2.1.17 §2.1.18 §2.1.19 C9.2 a card',
+    name: 'a card (§2.2.3, §2.1.17, §2.1.18, §2.1.19, C9.2)',
     type: 'card',
     data: { number, expiration_month: 1, expiration_year: 2030, cvc: '007' },
     masked: { number: 'XXXXXXXXXXXX4242', expiration_month: 1, expiration_year: 2030 },
   },
   {
-    name: '§2.2.4 §2.2.5 §2.2.6 C20.6 a card with only a number, whose mask has no date',
+    name: 'a card with only a number, whose mask has no date (§2.2.4, §2.2.5, §2.2.6, C20.6)',
     type: 'card',
     data: { number },
     masked: { number: 'XXXXXXXXXXXX4242' },
   },
   {
-    name: 'C10.2 a month and year as strings, which become integers',
+    name: 'a month and year as strings, which become integers (C10.2)',
     type: 'card',
     data: { number, expiration_month: '09', expiration_year: '2031' },
     read: { number, expiration_month: 9, expiration_year: 2031 },
     masked: { number: 'XXXXXXXXXXXX4242', expiration_month: 9, expiration_year: 2031 },
   },
   {
-    name: 'C10.3 an expired card',
+    name: 'an expired card (C10.3)',
     type: 'card',
     data: { number, expiration_month: 12, expiration_year: 1999 },
     masked: { number: 'XXXXXXXXXXXX4242', expiration_month: 12, expiration_year: 1999 },
   },
   {
-    name: 'C10.1 a card number of twelve digits',
+    name: 'a card number of twelve digits (C10.1)',
     type: 'card',
     data: { number: '500000000009' },
     masked: { number: 'XXXXXXXX0009' },
   },
   {
-    name: 'C10.1 a card number of nineteen digits',
+    name: 'a card number of nineteen digits (C10.1)',
     type: 'card',
     data: { number: '6000000000000000004' },
     masked: { number: 'XXXXXXXXXXXXXXX0004' },
   },
   {
-    name: '§2.2.6 a cvc of four digits',
+    name: 'a cvc of four digits (§2.2.6)',
     type: 'card',
     data: { number: '378282246310005', cvc: '0004' },
     masked: { number: 'XXXXXXXXXXX0005' },
   },
   {
-    name: '§2.2.1 §2.2.2 C9.3 C10.5 a bank account, leading zeros kept',
+    name: 'a bank account, leading zeros kept (§2.2.1, §2.2.2, C9.3, C10.5)',
     type: 'bank',
     data: bank,
     masked: { routing_number: '021000021', account_number: 'XXXXXXX6789' },
   },
   {
-    name: '§2.2.2 §8.2 C10.5 an account number of one digit, masked entirely',
+    name: 'an account number of one digit, masked entirely (§2.2.2, §8.2, C10.5)',
     type: 'bank',
     data: { ...bank, account_number: '7' },
     masked: { routing_number: '021000021', account_number: 'X' },
   },
   {
-    name: '§2.2.2 §8.2 an account number of seventeen digits',
+    name: 'an account number of seventeen digits (§2.2.2, §8.2)',
     type: 'bank',
     data: { ...bank, account_number: '12345678901234567' },
     masked: { routing_number: '021000021', account_number: 'XXXXXXXXXXXXX4567' },
   },
-  { name: 'C9.4 thirteen digits', type: 'card_number', data: '4000000000006', masked: 'XXXXXXXXX0006' },
-  { name: 'C9.4 sixteen digits', type: 'card_number', data: number, masked: 'XXXXXXXXXXXX4242' },
+  { name: 'thirteen digits (C9.4)', type: 'card_number', data: '4000000000006', masked: 'XXXXXXXXX0006' },
+  { name: 'sixteen digits (C9.4)', type: 'card_number', data: number, masked: 'XXXXXXXXXXXX4242' },
   {
-    name: 'C9.4 nineteen digits',
+    name: 'nineteen digits (C9.4)',
     type: 'card_number',
     data: '6000000000000000004',
     masked: 'XXXXXXXXXXXXXXX0004',
   },
-  { name: 'C9.5 C22.1 three digits', type: 'us_bank_account_number', data: '007', masked: 'XXX' },
+  { name: 'three digits (C9.5, C22.1)', type: 'us_bank_account_number', data: '007', masked: 'XXX' },
   {
-    name: 'C9.5 seventeen digits',
+    name: 'seventeen digits (C9.5)',
     type: 'us_bank_account_number',
     data: '00000000000000007',
     masked: 'XXXXXXXXXXXXX0007',
   },
-  { name: 'C9.6 nine digits', type: 'us_bank_routing_number', data: '021000021', masked: 'XXXXX0021' },
+  { name: 'nine digits (C9.6)', type: 'us_bank_routing_number', data: '021000021', masked: 'XXXXX0021' },
   {
-    name: 'C9.7 digits with dashes',
+    name: 'digits with dashes (C9.7)',
     type: 'social_security_number',
     data: '078-05-1120',
     masked: 'XXX-XX-1120',
   },
   {
-    name: 'C9.7 digits without dashes',
+    name: 'digits without dashes (C9.7)',
     type: 'social_security_number',
     data: '078051120',
     masked: 'XXXXX1120',
   },
-  { name: 'C9.7 digits with a dash', type: 'employer_id_number', data: '12-3456789', masked: 'XX-XXX6789' },
+  { name: 'digits with a dash (C9.7)', type: 'employer_id_number', data: '12-3456789', masked: 'XX-XXX6789' },
 ]
 
 const defaults: Readonly<Record<string, { container: string; fingerprint: string; indexes?: string[] }>> = {
@@ -148,7 +148,7 @@ const defaults: Readonly<Record<string, { container: string; fingerprint: string
 /** Values that the type does not accept, by the place that the answer names. */
 const refused: readonly { name: string; type: string; place: string; values: readonly unknown[] }[] = [
   {
-    name: '§2.2.3 C10.1 an invalid card number',
+    name: 'an invalid card number (§2.2.3, C10.1)',
     type: 'card',
     place: 'data.number',
     values: [
@@ -169,7 +169,7 @@ const refused: readonly { name: string; type: string; place: string; values: rea
     ],
   },
   {
-    name: '§2.2.4 C10.2 an invalid month',
+    name: 'an invalid month (§2.2.4, C10.2)',
     type: 'card',
     place: 'data.expiration_month',
     values: [0, 13, -1, 1.5, '0', '00', '13', '001', 'May', '', null, true, [1]].map(expiration_month => ({
@@ -178,7 +178,7 @@ const refused: readonly { name: string; type: string; place: string; values: rea
     })),
   },
   {
-    name: '§2.2.5 C10.2 an invalid year',
+    name: 'an invalid year (§2.2.5, C10.2)',
     type: 'card',
     place: 'data.expiration_year',
     values: [26, 999, 10_000, '26', '02030', '203O', 2030.5, null, false, {}].map(expiration_year => ({
@@ -187,31 +187,31 @@ const refused: readonly { name: string; type: string; place: string; values: rea
     })),
   },
   {
-    name: '§2.2.6 §8.4 C10.4 an invalid cvc',
+    name: 'an invalid cvc (§2.2.6, §8.4, C10.4)',
     type: 'card',
     place: 'data.cvc',
     values: [123, '12', '12345', '12a', '١٢٣', ' 123', '', null, ['123']].map(cvc => ({ number, cvc })),
   },
   {
-    name: 'C10.7 a misspelt cvc',
+    name: 'a misspelt cvc (C10.7)',
     type: 'card',
     place: 'data.cvv',
     values: [{ number, cvv: '73737' }],
   },
   {
-    name: 'C10.7 an unknown property',
+    name: 'an unknown property (C10.7)',
     type: 'bank',
     place: 'data.iban',
     values: [{ ...bank, iban: 'DE8937040044' }],
   },
   {
-    name: 'C9.2 C9.3 data that is not an object',
+    name: 'data that is not an object (C9.2, C9.3)',
     type: 'card',
     place: 'data',
     values: [number, 4242424242424242, [number], true, 'text', []],
   },
   {
-    name: '§2.2.1 §7.4 §8.3 C10.6 an invalid routing number',
+    name: 'an invalid routing number (§2.2.1, §7.4, §8.3, C10.6)',
     type: 'bank',
     place: 'data.routing_number',
     values: ['021000022', '02100002', '0210000210', '02100002x', 21000021, null, '', '021-000-021'].map(
@@ -219,13 +219,13 @@ const refused: readonly { name: string; type: string; place: string; values: rea
     ),
   },
   {
-    name: '§2.2.1 a bank account without a routing number',
+    name: 'a bank account without a routing number (§2.2.1)',
     type: 'bank',
     place: 'data.routing_number',
     values: [{ account_number: '1234567' }],
   },
   {
-    name: '§2.2.2 §8.2 C10.5 an invalid account number',
+    name: 'an invalid account number (§2.2.2, §8.2, C10.5)',
     type: 'bank',
     place: 'data.account_number',
     values: ['', '123456789012345678', '12 34', '12-34', '1234x', 1234567, null].map(account_number => ({
@@ -234,37 +234,37 @@ const refused: readonly { name: string; type: string; place: string; values: rea
     })),
   },
   {
-    name: '§2.2.2 a bank account without an account number',
+    name: 'a bank account without an account number (§2.2.2)',
     type: 'bank',
     place: 'data.account_number',
     values: [{ routing_number: '021000021' }],
   },
   {
-    name: 'C9.4 an invalid bare card number',
+    name: 'an invalid bare card number (C9.4)',
     type: 'card_number',
     place: 'data',
     values: ['500000000009', '4242424242424241', '60000000000000000004', 4242424242424242, { number }, ''],
   },
   {
-    name: 'C9.5 an invalid bare account number',
+    name: 'an invalid bare account number (C9.5)',
     type: 'us_bank_account_number',
     place: 'data',
     values: ['12', '123456789012345678', '12a45', 12345, {}],
   },
   {
-    name: 'C9.6 an invalid bare routing number',
+    name: 'an invalid bare routing number (C9.6)',
     type: 'us_bank_routing_number',
     place: 'data',
     values: ['021000022', '02100002', '0210000210', 21000021],
   },
   {
-    name: 'C9.7 an invalid social security number',
+    name: 'an invalid social security number (C9.7)',
     type: 'social_security_number',
     place: 'data',
     values: ['07805112', '0780511200', '078--05-1120', '-078051120', '078051120-', '078 05 1120', 78051120],
   },
   {
-    name: 'C9.7 an invalid employer id',
+    name: 'an invalid employer id (C9.7)',
     type: 'employer_id_number',
     place: 'data',
     values: ['12-345678', '12-34567890', '12.3456789', 123456789, true],
@@ -273,7 +273,7 @@ const refused: readonly { name: string; type: string; place: string; values: rea
 
 onOneEngine('token types', 'types are checked above storage', vault => {
   for (const { name, type, data, read = data, masked } of accepted)
-    test(`C9.8 ${name}: stored as ${type}, with the mask and container of its type`, async () => {
+    test(`${name}: stored as ${type}, with the mask and container of its type (C9.8)`, async () => {
       const { keys } = await vault().tenant(devApplications)
       const { container, fingerprint, indexes } = defaults[type] ?? assert.fail()
       const created = await sendAndExpect(
@@ -299,7 +299,7 @@ onOneEngine('token types', 'types are checked above storage', vault => {
     })
 
   for (const { name, type, place, values } of refused)
-    test(`C2.3 ${name}: refused at its place, with nothing stored or repeated`, async () => {
+    test(`${name}: refused at its place, with nothing stored or repeated (C2.3)`, async () => {
       const { keys } = await vault().tenant(devApplications)
       for (const data of values)
         await sendAndExpect(
@@ -310,7 +310,7 @@ onOneEngine('token types', 'types are checked above storage', vault => {
         )
     })
 
-  test('C10.7 C6.2 the refusal of a misspelt property suggests the right name', async () => {
+  test('the refusal of a misspelt property suggests the right name (C10.7, C6.2)', async () => {
     const { keys } = await vault().tenant(devApplications)
     const reply = await vault().post('/tokens', keys.general, { type: 'card', data: { number, cvv: '123' } })
     assert.match(reply.body.errors['data.cvv'][0], /did you mean cvc\?/)

@@ -20,24 +20,24 @@ const first = {
 
 /** A second create: does it return the first token? */
 const seconds: readonly { name: string; first?: object; second: object; isSame: boolean }[] = [
-  { name: 'C15.1 §4.2.10 the same value', second: {}, isSame: true },
-  { name: 'C15.1 without the flag', second: { deduplicate_token: false }, isSame: false },
-  { name: 'C15.1 with the flag left out', second: { deduplicate_token: null }, isSame: false },
+  { name: 'the same value (C15.1, §4.2.10)', second: {}, isSame: true },
+  { name: 'without the flag (C15.1)', second: { deduplicate_token: false }, isSame: false },
+  { name: 'with the flag left out (C15.1)', second: { deduplicate_token: null }, isSame: false },
   {
-    name: 'C15.3 a first token created without the flag',
+    name: 'a first token created without the flag (C15.3)',
     first: { deduplicate_token: false },
     second: { deduplicate_token: true },
     isSame: true,
   },
-  { name: 'C15.3 another value', second: { data: 'Another Value' }, isSame: false },
+  { name: 'another value (C15.3)', second: { data: 'Another Value' }, isSame: false },
   {
-    name: 'C15.3 another JSON type',
+    name: 'another JSON type (C15.3)',
     first: { data: '8', mask: null },
     second: { data: 8, mask: null },
     isSame: false,
   },
   {
-    name: 'C15.3 different metadata, mask, indexes and expiry',
+    name: 'different metadata, mask, indexes and expiry (C15.3)',
     second: {
       metadata: { made: 'second' },
       mask: 'm',
@@ -47,43 +47,47 @@ const seconds: readonly { name: string; first?: object; second: object; isSame: 
     isSame: true,
   },
   {
-    name: 'C15.3 another expression that renders the same',
+    name: 'another expression that renders the same (C15.3)',
     second: { fingerprint_expression: '{{ data }}' },
     isSame: false,
   },
   {
-    name: 'C15.3 the same expression',
+    name: 'the same expression (C15.3)',
     first: { fingerprint_expression: '{{ data | upcase }}' },
     second: { fingerprint_expression: '{{ data | upcase }}', data: 'SENSITIVE VALUE' },
     isSame: true,
   },
   {
-    name: 'C15.3 the default expression, written out',
+    name: 'the default expression, written out (C15.3)',
     second: { fingerprint_expression: '{{ data | stringify }}' },
     isSame: true,
   },
-  { name: 'C15.3 another container', second: { containers: ['/other/'] }, isSame: false },
-  { name: 'C15.3 one container more', second: { containers: ['/general/high/', '/other/'] }, isSame: false },
+  { name: 'another container (C15.3)', second: { containers: ['/other/'] }, isSame: false },
   {
-    name: 'C15.3 the default container, written out in another letter case',
+    name: 'one container more (C15.3)',
+    second: { containers: ['/general/high/', '/other/'] },
+    isSame: false,
+  },
+  {
+    name: 'the default container, written out in another letter case (C15.3)',
     second: { containers: ['/General/High/'] },
     isSame: true,
   },
   {
-    name: 'C15.3 the same containers in another order',
+    name: 'the same containers in another order (C15.3)',
     first: { containers: ['/a/', '/b/'] },
     second: { containers: ['/b/', '/a/'] },
     isSame: true,
   },
-  { name: 'C15.4 an id of its own', second: { id: 'second-id' }, isSame: true },
+  { name: 'an id of its own (C15.4)', second: { id: 'second-id' }, isSame: true },
   {
-    name: 'C15.4 the id of the match itself',
+    name: 'the id of the match itself (C15.4)',
     first: { id: 'first-id' },
     second: { id: 'first-id' },
     isSame: true,
   },
   {
-    name: 'C15.3 another type',
+    name: 'another type (C15.3)',
     first: { data: '021000021' },
     second: { type: 'us_bank_routing_number', data: '021000021' },
     isSame: false,
@@ -107,7 +111,7 @@ onEveryEngine('deduplication', vault => {
       assert.equal((await vault().get(`/tokens/${one.id}`, keys.owner)).text, before)
     })
 
-  test('C15.5 C15.6 C12.2 C1.2 a caller who may read gets the existing token, under its mask', async () => {
+  test('a caller who may read gets the existing token, under its mask (C15.5, C15.6, C12.2, C1.2)', async () => {
     const { keys } = await vault().tenant({ owner })
     const { _extras, ...one } = await vault().create(keys.owner, first)
     assert.deepEqual(_extras, { deduplicated: false })
@@ -118,7 +122,7 @@ onEveryEngine('deduplication', vault => {
     assert.deepEqual(again.body.metadata, { made: 'first' })
   })
 
-  test('C15.7 §4.5.14 a caller who may not read learns that the token exists, and no more', async () => {
+  test('a caller who may not read learns that the token exists, and no more (C15.7, §4.5.14)', async () => {
     const { keys } = await vault().tenant(devApplications)
     const one = await vault().create(keys.general, {
       ...first,
@@ -133,7 +137,7 @@ onEveryEngine('deduplication', vault => {
     })
   })
 
-  test('C15.1 the tenant setting applies where the flag is absent', async () => {
+  test('the tenant setting applies where the flag is absent (C15.1)', async () => {
     const { keys } = await vault().tenant({ owner }, { deduplicateTokens: true })
     const body = { type: 'token', data: 'x' }
     const one = await vault().create(keys.owner, body)
@@ -143,7 +147,7 @@ onEveryEngine('deduplication', vault => {
     assert.equal(await countTokens(vault(), keys.owner), 2)
   })
 
-  test('C15.2 for a public application only the tenant setting applies', async () => {
+  test('for a public application only the tenant setting applies (C15.2)', async () => {
     const applications = {
       owner,
       public: { type: 'public', permissions: ['token:create', 'token:update'] },
@@ -156,7 +160,7 @@ onEveryEngine('deduplication', vault => {
     }
   })
 
-  test('C15.4 the oldest of several matches wins', async () => {
+  test('the oldest of several matches wins (C15.4)', async () => {
     const { keys } = await vault().tenant({ owner })
     const ids: string[] = []
     for (let at = 0; at < 3; at++) {
@@ -168,7 +172,7 @@ onEveryEngine('deduplication', vault => {
     assert.equal((await vault().create(keys.owner, first)).id, ids[1])
   })
 
-  test('C15.4 a match wins over a taken literal id, and only a match does', async () => {
+  test('a match wins over a taken literal id, and only a match does (C15.4)', async () => {
     const { keys } = await vault().tenant({ owner })
     await vault().create(keys.owner, { id: 'taken', type: 'token', data: 'something else' })
     const one = await vault().create(keys.owner, first)
@@ -178,7 +182,7 @@ onEveryEngine('deduplication', vault => {
     assert.equal((await vault().post('/tokens', keys.owner, other)).status, 409)
   })
 
-  test('C15.4 C17.4 C23.5 a match wins over its taken id in a tokenize that also brings the id of an expired token', async () => {
+  test('a match wins over its taken id in a tokenize that also brings the id of an expired token (C15.4, C17.4, C23.5)', async () => {
     const { keys } = await vault().tenant({ owner })
     const customer = { ...first, id: 'customer' }
     const session = { id: 'session', type: 'token', data: 'new session' }
@@ -201,7 +205,7 @@ onEveryEngine('deduplication', vault => {
     assert.equal(await countTokens(vault(), keys.owner), 2)
   })
 
-  test('C15.10 C17.4 equal elements under the id of an expired token make one token', async () => {
+  test('equal elements under the id of an expired token make one token (C15.10, C17.4)', async () => {
     const { keys } = await vault().tenant({ owner })
     const expires_at = new Date(vault().now + 1_000).toISOString()
     await vault().create(keys.owner, { id: 'shared', type: 'token', data: 'old', expires_at })
@@ -219,7 +223,7 @@ onEveryEngine('deduplication', vault => {
     assert.equal(await countTokens(vault(), keys.owner), 1)
   })
 
-  test('C15.4 C15.9 the ids of a tokenize that others take for the same values, one after another, are all matches', async t => {
+  test('the ids of a tokenize that others take for the same values, one after another, are all matches (C15.4, C15.9)', async t => {
     const { keys } = await vault().tenant({ owner })
     const elements = Array.from({ length: 4 }, (_, at) => ({ ...first, id: `raced-${at}`, data: at }))
     const { store } = vault()
@@ -241,7 +245,7 @@ onEveryEngine('deduplication', vault => {
     assert.equal(await countTokens(vault(), keys.owner), elements.length)
   })
 
-  test('C15.3 §1.3 a token of another tenant is not a match', async () => {
+  test('a token of another tenant is not a match (C15.3, §1.3)', async () => {
     const one = await vault().tenant({ owner })
     const two = await vault().tenant({ owner })
     const made = await vault().create(one.keys.owner, first)
@@ -250,7 +254,7 @@ onEveryEngine('deduplication', vault => {
     assert.deepEqual(other._extras, { deduplicated: false })
   })
 
-  test('C15.3 a deleted token is not a match', async () => {
+  test('a deleted token is not a match (C15.3)', async () => {
     const { keys } = await vault().tenant({ owner })
     const one = await vault().create(keys.owner, first)
     await vault().delete(`/tokens/${one.id}`, keys.owner)
@@ -259,7 +263,7 @@ onEveryEngine('deduplication', vault => {
     assert.equal((await vault().create(keys.owner, first)).id, again.id)
   })
 
-  test('C15.3 C17.4 a token stops being a match at the instant it expires, purged or not', async () => {
+  test('a token stops being a match at the instant it expires, purged or not (C15.3, C17.4)', async () => {
     const { keys } = await vault().tenant({ owner })
     const expires_at = new Date(vault().now + 60_000).toISOString()
     const one = await vault().create(keys.owner, { ...first, expires_at })
@@ -293,7 +297,7 @@ onEveryEngine('deduplication', vault => {
     },
   }
   for (const [how, make] of Object.entries(shortLived))
-    test(`C15.3 C15.9 C17.4 a patch accepted before its token expires does not keep the token, ${how}, alive beside its successor`, async () => {
+    test(`a patch accepted before its token expires does not keep the token, ${how}, alive beside its successor (C15.3, C15.9, C17.4)`, async () => {
       const { keys } = await vault().tenant(ownerAndManager)
       const body = { type: 'token', data: 'followed', deduplicate_token: true }
       const at = (ms: number) => new Date(vault().now + ms).toISOString()
@@ -312,7 +316,7 @@ onEveryEngine('deduplication', vault => {
       assert.equal(await countTokens(vault(), keys.owner), 1)
     })
 
-  test('C15.10 one tokenize decides a match once for all its elements, whatever others do meanwhile', async () => {
+  test('one tokenize decides a match once for all its elements, whatever others do meanwhile (C15.10)', async () => {
     const { keys } = await vault().tenant({ owner })
     const element = { type: 'token', data: 'decided once', deduplicate_token: true }
     const { id } = await vault().create(keys.owner, element)
@@ -331,7 +335,7 @@ onEveryEngine('deduplication', vault => {
     }
   })
 
-  test('C15.3 a changed token matches what it has become, not what it was', async () => {
+  test('a changed token matches what it has become, not what it was (C15.3)', async () => {
     const { keys } = await vault().tenant({ owner })
     const one = await vault().create(keys.owner, first)
     await vault().patch(`/tokens/${one.id}`, keys.owner, { data: 'Changed Value' })
@@ -348,7 +352,7 @@ onEveryEngine('deduplication', vault => {
     assert.notEqual((await vault().create(keys.owner, { ...first, data: 'Changed Value' })).id, one.id)
   })
 
-  test('C15.3 a changed token gives back the match that it stood for', async () => {
+  test('a changed token gives back the match that it stood for (C15.3)', async () => {
     const { keys } = await vault().tenant({ owner })
     const { id } = await vault().create(keys.owner, first)
     const held = async () => (await storedRows(vault(), 'matches')).filter(row => row.token_id === id)
@@ -360,7 +364,7 @@ onEveryEngine('deduplication', vault => {
     assert.notDeepEqual(after?.term, before?.term)
   })
 
-  test('C15.9 simultaneous creates of one value make one token', async () => {
+  test('simultaneous creates of one value make one token (C15.9)', async () => {
     const { keys } = await vault().tenant({ owner })
     const replies = await Promise.all(
       Array.from({ length: 20 }, () => vault().post('/tokens', keys.owner, first)),
@@ -371,7 +375,7 @@ onEveryEngine('deduplication', vault => {
     assert.equal(await countTokens(vault(), keys.owner), 1)
   })
 
-  test('C15.10 C15.6 equal elements of one tokenize make one token', async () => {
+  test('equal elements of one tokenize make one token (C15.10, C15.6)', async () => {
     const { keys } = await vault().tenant({ owner })
     const other = { ...first, data: 'other' }
     const { body } = await vault().post('/tokenize', keys.owner, { a: first, list: [other, first, other] })
@@ -384,7 +388,7 @@ onEveryEngine('deduplication', vault => {
     assert.equal(await countTokens(vault(), keys.owner), 2)
   })
 
-  test('C15.10 C15.3 C15.4 an element with the flag matches the first of the equal ones before it without the flag', async () => {
+  test('an element with the flag matches the first of the equal ones before it without the flag (C15.10, C15.3, C15.4)', async () => {
     const { keys } = await vault().tenant({ owner })
     const { body } = await vault().post('/tokenize', keys.owner, [
       { ...first, deduplicate_token: false },
@@ -396,7 +400,7 @@ onEveryEngine('deduplication', vault => {
     assert.equal(await countTokens(vault(), keys.owner), 2)
   })
 
-  test('C15.1 C15.10 with the tenant setting, plain values are deduplicated too', async () => {
+  test('with the tenant setting, plain values are deduplicated too (C15.1, C15.10)', async () => {
     const { keys } = await vault().tenant({ owner }, { deduplicateTokens: true })
     const { body } = await vault().post('/tokenize', keys.owner, ['a', 'b', 'a', 8, '8'])
     assert.equal(body[0], body[2])
@@ -411,63 +415,63 @@ const target = { type: 'token', data: 'target', metadata: { k: 'target' }, dedup
 
 /** An update of a second token: does it meet the first? */
 const patches: readonly { name: string; second: object; patch: object; meets: boolean }[] = [
-  { name: 'C15.8 a patch of the data', second: { data: 'other' }, patch: { data: 'target' }, meets: true },
+  { name: 'a patch of the data (C15.8)', second: { data: 'other' }, patch: { data: 'target' }, meets: true },
   {
-    name: 'C15.8 a patch of the data, metadata and expiry',
+    name: 'a patch of the data, metadata and expiry (C15.8)',
     second: { data: 'other' },
     patch: { data: 'target', metadata: { k: 'new' }, expires_at: '2031-01-01' },
     meets: true,
   },
   {
-    name: 'C15.8 a patch of the containers',
+    name: 'a patch of the containers (C15.8)',
     second: { containers: ['/other/'] },
     patch: { containers: null },
     meets: true,
   },
   {
-    name: 'C15.8 a patch of the expression',
+    name: 'a patch of the expression (C15.8)',
     second: { fingerprint_expression: '{{ data }}' },
     patch: { fingerprint_expression: null },
     meets: true,
   },
   {
-    name: 'C15.8 §4.5.10 a patch of the flag',
+    name: 'a patch of the flag (C15.8, §4.5.10)',
     second: { deduplicate_token: false },
     patch: { deduplicate_token: true },
     meets: true,
   },
   {
-    name: 'C15.8 a patch of the data together with the flag',
+    name: 'a patch of the data together with the flag (C15.8)',
     second: { data: 'other', deduplicate_token: false },
     patch: { data: 'target', deduplicate_token: true },
     meets: true,
   },
   {
-    name: 'C15.1 a patch of the data of a token that is not deduplicated',
+    name: 'a patch of the data of a token that is not deduplicated (C15.1)',
     second: { data: 'other', deduplicate_token: false },
     patch: { data: 'target' },
     meets: false,
   },
   {
-    name: 'C15.1 a patch of the data that also clears the flag',
+    name: 'a patch of the data that also clears the flag (C15.1)',
     second: { data: 'other' },
     patch: { data: 'target', deduplicate_token: false },
     meets: false,
   },
   {
-    name: 'C18.2 a patch of the data that also resets the flag to its default',
+    name: 'a patch of the data that also resets the flag to its default (C18.2)',
     second: { data: 'other' },
     patch: { data: 'target', deduplicate_token: null },
     meets: false,
   },
   {
-    name: 'C15.3 a patch of the data in another container',
+    name: 'a patch of the data in another container (C15.3)',
     second: { data: 'other', containers: ['/other/'] },
     patch: { data: 'target' },
     meets: false,
   },
   {
-    name: 'C15.8 a patch of metadata alone',
+    name: 'a patch of metadata alone (C15.8)',
     second: { data: 'other' },
     patch: { metadata: { k: 'target' } },
     meets: false,
@@ -502,7 +506,7 @@ onEveryEngine('deduplication of updates', vault => {
       })
     })
 
-  test('C15.8 C12.7 of the other token a caller is shown what its rule for updates allows, not the one for creates', async () => {
+  test('of the other token a caller is shown what its rule for updates allows, not the one for creates (C15.8, C12.7)', async () => {
     const rules = [
       { priority: 1, container: '/', transform: 'redact', permissions: ['token:update'] },
       { priority: 2, container: '/', transform: 'reveal', permissions: ['token:create'] },
@@ -520,7 +524,7 @@ onEveryEngine('deduplication of updates', vault => {
     })
   })
 
-  test('C15.8 §2.4.12 the tenant setting applies to updates too', async () => {
+  test('the tenant setting applies to updates too (C15.8, §2.4.12)', async () => {
     const { keys } = await vault().tenant({ owner }, { deduplicateTokens: true })
     const one = await vault().create(keys.owner, { type: 'token', data: 'a' })
     const two = await vault().create(keys.owner, { type: 'token', data: 'b' })
@@ -529,7 +533,7 @@ onEveryEngine('deduplication of updates', vault => {
     assert.equal((await vault().get(`/tokens/${two.id}`, keys.owner)).body.data, 'b')
   })
 
-  test('C15.8 C14.6 equal tokens from before the setting stay two, and each can be changed', async () => {
+  test('equal tokens from before the setting stay two, and each can be changed (C15.8, C14.6)', async () => {
     const { keys } = await vault().tenant(
       { owner, management: { type: 'management', permissions: ['tenant:update'] } },
       { fingerprintTokens: false },
@@ -552,7 +556,7 @@ onEveryEngine('deduplication of updates', vault => {
     assert.equal(wished.body.id, twins[0]?.id, 'a wish for deduplication is granted')
   })
 
-  test('C13.1 C13.3 C15.8 C15.4 a blind token with a younger equal beside it can be repaired, and the two stay two', async () => {
+  test('a blind token with a younger equal beside it can be repaired, and the two stay two (C13.1, C13.3, C15.8, C15.4)', async () => {
     const { keys, tenantId } = await vault().tenant({ owner, ...devApplications })
     const whole = vault().service.vault
     const tenantNumber = await vault().tenantNumber(tenantId)
@@ -602,7 +606,7 @@ onEveryEngine('deduplication of updates', vault => {
     }
   })
 
-  test('C13.3 C15.8 a repair that also makes a blind token a duplicate of another meets that one', async () => {
+  test('a repair that also makes a blind token a duplicate of another meets that one (C13.3, C15.8)', async () => {
     const { keys } = await vault().tenant({ owner, ...devApplications })
     const other = await vault().create(keys.owner, { ...target, data: 'other' })
     const { id } = await vault().create(keys.owner, target)
@@ -614,7 +618,7 @@ onEveryEngine('deduplication of updates', vault => {
   })
 
   for (const earlier of ['create', 'update'])
-    test(`C15.8 C15.9 a create and an update that follow an expired token at once make one token, the ${earlier} being earlier`, async () => {
+    test(`a create and an update that follow an expired token at once make one token, the ${earlier} being earlier (C15.8, C15.9)`, async () => {
       const { keys } = await vault().tenant({ owner })
       const expires_at = new Date(vault().now + 1_000).toISOString()
       await vault().create(keys.owner, { ...target, expires_at })
@@ -631,7 +635,7 @@ onEveryEngine('deduplication of updates', vault => {
       assert.equal((await first).body.id, (await second).body.id)
     })
 
-  test('C15.8 an update that changes nothing matches no token, not even itself', async () => {
+  test('an update that changes nothing matches no token, not even itself (C15.8)', async () => {
     const { keys } = await vault().tenant({ owner })
     const one = await vault().create(keys.owner, target)
     for (const patch of [{}, { data: 'target' }, { deduplicate_token: true }, { containers: null }]) {
@@ -641,7 +645,7 @@ onEveryEngine('deduplication of updates', vault => {
     }
   })
 
-  test('C13.3 C15.8 a match tells a caller without reveal nothing about the data that its patch leaves unchanged', async () => {
+  test('a match tells a caller without reveal nothing about the data that its patch leaves unchanged (C13.3, C15.8)', async () => {
     const { keys } = await vault().tenant({ owner, ...devApplications })
     const bank = { routing_number: '021000021', account_number: '1234567' }
     const card = { number: '4242424242424242', expiration_month: 12, expiration_year: 2030 }
@@ -686,7 +690,7 @@ onEveryEngine('deduplication of updates', vault => {
     assert.equal((await vault().patch(`/tokens/${three.id}`, keys.general, other)).body.id, one.id)
   })
 
-  test('C15.9 an equal create between the two lookups of another is found by the second', async t => {
+  test('an equal create between the two lookups of another is found by the second (C15.9)', async t => {
     const { keys } = await vault().tenant({ owner })
     const { store } = vault()
     let looks = 0
@@ -719,7 +723,7 @@ onEveryEngine('deduplication of updates', vault => {
       (key: string) => vault().patch('/tokens/comes-back', key, { data: first.data }),
     ],
   ] as const)
-    test(`C15.9 a holder that is ${name} while another create looks for it is found at the commit`, async t => {
+    test(`a holder that is ${name} while another create looks for it is found at the commit (C15.9)`, async t => {
       const { keys } = await vault().tenant({ owner })
       await vault().create(keys.owner, { ...first, id: 'comes-back' })
       const { store } = vault()
@@ -737,7 +741,7 @@ onEveryEngine('deduplication of updates', vault => {
       assert.equal(await countTokens(vault(), keys.owner), 1)
     })
 
-  test('C15.9 a holder that is deleted while it is looked at is looked for again, and not claimed from', async t => {
+  test('a holder that is deleted while it is looked at is looked for again, and not claimed from (C15.9)', async t => {
     const { keys } = await vault().tenant({ owner })
     await vault().create(keys.owner, { ...first, id: 'goes' })
     const { store } = vault()
@@ -760,7 +764,7 @@ onEveryEngine('deduplication of updates', vault => {
     )
   })
 
-  test('C15.9 a claim whose holder is gone for good is taken over', async t => {
+  test('a claim whose holder is gone for good is taken over (C15.9)', async t => {
     const { keys } = await vault().tenant({ owner })
     const { id } = await vault().create(keys.owner, first)
     const { store } = vault()

@@ -42,7 +42,7 @@ const assertUnauthorized = (reply: TestReply): void => {
 onEveryEngine('delete the tenant', vault => {
   const remove = (key: string): Promise<TestReply> => vault().delete('/tenants/self', key)
 
-  test('§4.9.1 §5.10 C1.4 deleting needs tenant:delete and answers 204 with an empty body', async () => {
+  test('deleting needs tenant:delete and answers 204 with an empty body (§4.9.1, §5.10, C1.4)', async () => {
     const { keys } = await vault().tenant({
       ...ownerAndManager,
       other: { type: 'management', permissions: ['tenant:read', 'tenant:update', 'application:delete'] },
@@ -58,7 +58,7 @@ onEveryEngine('delete the tenant', vault => {
     assert.equal(reply.headers.get('content-type'), null)
   })
 
-  test('C31.8 C2.11 C27.2 every key of a deleted tenant gets 401 from then on, on every endpoint', async () => {
+  test('every key of a deleted tenant gets 401 from then on, on every endpoint (C31.8, C2.11, C27.2)', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const { id } = granted(await vault().post('/tokens', keys.owner, card))
     const made = await newApplication(vault(), keys.manager, { permissions: ['token:create'] })
@@ -90,7 +90,7 @@ onEveryEngine('delete the tenant', vault => {
     assertUnauthorized(await vault().get('/tenants/self', keys.manager))
   })
 
-  test('C31.6 C31.7 the keys are deleted with the request, thousands of tokens in the background', async () => {
+  test('the keys are deleted with the request, thousands of tokens in the background (C31.6, C31.7)', async () => {
     const { tenantId, keys } = await vault().tenant(ownerAndManager)
     const tenant = await numberOf(vault(), tenantId)
     for (let batch = 0; batch < 3; batch++)
@@ -130,7 +130,7 @@ onEveryEngine('delete the tenant', vault => {
     assert.deepEqual(await rowsOf(vault(), tenant), {}, 'also when the process ended in between')
   })
 
-  test('C31.6 C31.9 another tenant keeps everything, and the same ids can be used again', async () => {
+  test('another tenant keeps everything, and the same ids can be used again (C31.6, C31.9)', async () => {
     const [ours, theirs] = [await vault().tenant(ownerAndManager), await vault().tenant(ownerAndManager)]
     for (const { keys } of [ours, theirs])
       granted(await vault().post('/tokens', keys.owner, { ...card, id: 'chosen-by-both' }))
@@ -158,7 +158,7 @@ onEveryEngine('delete the tenant', vault => {
     granted(await vault().post('/tokens', next.keys.owner, { ...card, id: 'chosen-by-both' }))
   })
 
-  test('§4.9.2 C31.8 of two deletions at once, one succeeds and the other gets 401', async () => {
+  test('of two deletions at once, one succeeds and the other gets 401 (§4.9.2, C31.8)', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const gate = commitGate(vault())
     const both = [remove(keys.manager), remove(keys.manager)]
@@ -192,7 +192,7 @@ onEveryEngine('delete the tenant', vault => {
 
   for (const [name, write] of Object.entries(writes))
     for (const when of ['after the tenant is gone', 'in the same breath as its deletion'] as const)
-      test(`C27.3 C31.8 ${name} that reaches storage ${when} gets 401 and leaves nothing`, async () => {
+      test(`${name} that reaches storage ${when} gets 401 and leaves nothing (C27.3, C31.8)`, async () => {
         const { tenantId, keys } = await vault().tenant(ownerAndManager)
         const tenant = await numberOf(vault(), tenantId)
         const { id } = granted(await vault().post('/tokens', keys.owner, card))
@@ -230,7 +230,7 @@ onEveryEngine('delete the tenant', vault => {
       })
 
   for (const path of ['/tenants/self', '/tenants/self/reports/usage', '/applications', '/applications/key'])
-    test(`C31.8 C2.11 a GET of ${path} under way while the tenant is deleted gets 401`, async () => {
+    test(`a GET of ${path} under way while the tenant is deleted gets 401 (C31.8, C2.11)`, async () => {
       const { keys } = await vault().tenant(ownerAndManager)
       granted(await vault().get(path, keys.manager))
       const { store } = vault()
@@ -243,7 +243,7 @@ onEveryEngine('delete the tenant', vault => {
       assertUnauthorized(await vault().get(path, keys.manager))
     })
 
-  test('C27.3 C31.7 a data key created while the tenant is being deleted is not left behind', async () => {
+  test('a data key created while the tenant is being deleted is not left behind (C27.3, C31.7)', async () => {
     const { tenantId, keys } = await vault().tenant(ownerAndManager)
     const tenant = await numberOf(vault(), tenantId)
     const gate = commitGate(vault())
@@ -262,7 +262,7 @@ onEveryEngine('delete the tenant', vault => {
     assert.deepEqual(await rowsOf(vault(), tenant), {})
   })
 
-  test('C31.8 C2.11 a key is refused if its tenant is deleted while the key is being looked up', async t => {
+  test('a key is refused if its tenant is deleted while the key is being looked up (C31.8, C2.11)', async t => {
     const { tenantId, keys } = await vault().tenant(ownerAndManager)
     const tenant = await numberOf(vault(), tenantId)
     await vault().restart()
@@ -283,7 +283,7 @@ onEveryEngine('delete the tenant', vault => {
   })
 })
 
-test('C31.7 no wrapped key is left in the data folder (sqlite: its files are its own)', async () => {
+test('no wrapped key is left in the data folder (sqlite: its files are its own) (C31.7)', async () => {
   const vault = await TestVault.start({ engine: sqlite })
   const { tenantId, keys } = await vault.tenant(ownerAndManager)
   const tenant = await numberOf(vault, tenantId)

@@ -12,7 +12,7 @@ const mayDelete = (container: string, transform: Transform = 'redact'): TestAppl
 })
 
 onEveryEngine('delete a token', vault => {
-  test('§4.6.1 §3.3 C1.4 the token is gone from every path, and the answer is empty', async () => {
+  test('the token is gone from every path, and the answer is empty (§4.6.1, §3.3, C1.4)', async () => {
     const { keys } = await vault().tenant(devApplications)
     await vault().create(keys.general, token)
     await vault().create(keys.general, { ...token, id: 'another' })
@@ -38,7 +38,7 @@ onEveryEngine('delete a token', vault => {
     }
   })
 
-  test('§4.6.2 C2.13 C2.14 every token that cannot be deleted gets the same 404', async () => {
+  test('every token that cannot be deleted gets the same 404 (§4.6.2, C2.13, C2.14)', async () => {
     const { keys } = await vault().tenant({ owner, elsewhere: mayDelete('/elsewhere/') })
     const other = await vault().tenant({ owner })
     await vault().create(keys.owner, token)
@@ -60,7 +60,7 @@ onEveryEngine('delete a token', vault => {
     assert.equal((await vault().get('/tokens/theirs', other.keys.owner)).status, 200)
   })
 
-  test('§5.7 C2.12 deleting without token:delete is 403, whether the token exists or not', async () => {
+  test('deleting without token:delete is 403, whether the token exists or not (§5.7, C2.12)', async () => {
     const { keys } = await vault().tenant(devApplications)
     await vault().create(keys.general, token)
     for (const id of ['a-token', 'unknown'])
@@ -81,14 +81,14 @@ onEveryEngine('delete a token', vault => {
     { containers: ['/a/x/', '/a/y/'], container: '/a/', status: 204 },
   ]
   for (const { containers, container, status } of rules)
-    test(`C28.9 C28.10 C19.3 deleting from ${containers} under a rule on ${container} is ${status}`, async () => {
+    test(`deleting from ${containers} under a rule on ${container} is ${status} (C28.9, C28.10, C19.3)`, async () => {
       const { keys } = await vault().tenant({ owner, limited: mayDelete(container) })
       await vault().create(keys.owner, { ...token, containers })
       assert.equal((await vault().delete('/tokens/a-token', keys.limited)).status, status)
       assert.equal(await countTokens(vault(), keys.owner), status === 204 ? 0 : 1)
     })
 
-  test('C27.1 of several deletes at once, exactly one finds the token', async () => {
+  test('of several deletes at once, exactly one finds the token (C27.1)', async () => {
     const { keys } = await vault().tenant({ owner })
     await vault().create(keys.owner, token)
     const replies = await Promise.all(
@@ -98,7 +98,7 @@ onEveryEngine('delete a token', vault => {
     assert.equal(await countTokens(vault(), keys.owner), 0)
   })
 
-  test('C16.5 C17.6 a change computed from a deleted token does not apply to the next token with its id', async () => {
+  test('a change computed from a deleted token does not apply to the next token with its id (C16.5, C17.6)', async () => {
     const { keys, tenantId } = await vault().tenant({ owner })
     const tenant = await vault().tenantNumber(tenantId)
     const { store } = vault()

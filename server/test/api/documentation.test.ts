@@ -59,7 +59,7 @@ const firstBody = (id: string): unknown => operationOf(id)?.examples[0]?.body
 onOneEngine('examples in the documentation', 'the examples are of the interface', vault => {
   for (const { operation, examples, status } of operations)
     for (const [at, example] of examples.entries())
-      test(`C36.3 example ${at + 1} of ${operation.operationId} works`, async () => {
+      test(`example ${at + 1} of ${operation.operationId} works (C36.3)`, async () => {
         const reply = await sendExample(vault(), example, operation.operationId)
         assert.equal(reply.status, status, reply.text)
         // A filter that finds nothing would not be an example.
@@ -74,7 +74,7 @@ onOneEngine('examples in the documentation', 'the examples are of the interface'
     const optional = Object.entries(properties).filter(([name]) => !required.includes(name))
     const [example] = examples
     if (type !== 'application/json' || optional.length === 0 || example === undefined) continue
-    test(`C5.3 C36.3 the fields that ${operation.operationId} accepts as null are documented, and null counts as absent`, async () => {
+    test(`the fields that ${operation.operationId} accepts as null are documented, and null counts as absent (C5.3, C36.3)`, async () => {
       for (const [name, field] of optional) assert.ok(acceptsNull(field), name)
       // Without a type, an explanation needs containers.
       const kept = [...required, ...(operation.operationId === 'explainAccess' ? ['containers'] : [])]
@@ -101,7 +101,7 @@ onSqliteAlone('the OpenAPI document', reason, vault => {
     body = (await vault().send('GET', '/openapi.json')).body
   })
 
-  test('C36.3 C8.1 it has every endpoint and the limits', () => {
+  test('it has every endpoint and the limits (C36.3, C8.1)', () => {
     assert.match(body.openapi, /^3\.1\./)
     for (const { id, method, path } of Object.values<Endpoint>(endpoints)) {
       const declared = body.paths[path.replace(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()]
@@ -111,14 +111,14 @@ onSqliteAlone('the OpenAPI document', reason, vault => {
     assert.deepEqual(body, document)
   })
 
-  test('C36.3 every schema in it is valid JSON Schema, as are those that check bodies', () => {
+  test('every schema in it is valid JSON Schema, as are those that check bodies (C36.3)', () => {
     const ajv = new Ajv({ strict: false })
     const bodies = Object.values<Endpoint>(endpoints).flatMap(({ body }) => body ?? [])
     for (const schema of [...Object.values(document.components.schemas), ...bodies])
       assert.ok(ajv.validateSchema(schema as object), JSON.stringify({ schema, faults: ajv.errors }))
   })
 
-  test('C36.3 every field that a request may have, and every field of a problem, is described in a sentence', () => {
+  test('every field that a request may have, and every field of a problem, is described in a sentence (C36.3)', () => {
     const sentence = /^\S.*\.$/
     const undescribed = (name: string, schema: Schema | undefined): string[] =>
       Object.entries(schemaNamed(schema)?.properties ?? {}).flatMap(([key, field]) => [
@@ -135,14 +135,14 @@ onSqliteAlone('the OpenAPI document', reason, vault => {
     assert.deepEqual(undescribed('Problem', document.components.schemas.Problem), [])
   })
 
-  test('C36.3 everything it refers to is in it', () => {
+  test('everything it refers to is in it (C36.3)', () => {
     const references = [...JSON.stringify(body).matchAll(/"\$ref":"#\/components\/(\w+)\/([\w-]+)"/g)]
     assert.ok(references.length > 100)
     const components: Record<string, Record<string, unknown>> = body.components
     for (const [, kind = '', name = ''] of references) assert.ok(components[kind]?.[name], `${kind} ${name}`)
   })
 
-  test('C36.3 it tells generated clients where to send requests and names every shape', () => {
+  test('it tells generated clients where to send requests and names every shape (C36.3)', () => {
     assert.deepEqual(body.servers, [{ url: '/' }])
     for (const { path, operation } of operations) {
       assert.ok(
@@ -164,7 +164,7 @@ onSqliteAlone('the OpenAPI document', reason, vault => {
     }
   })
 
-  test('§4.3.8 C24.6 C36.3 metadata is a map whose members are parameters', () => {
+  test('metadata is a map whose members are parameters (§4.3.8, C24.6, C36.3)', () => {
     for (const path of ['/tokens', '/v2/tokens']) {
       const names = body.paths[path]?.get?.parameters.flatMap(one => ('in' in one ? [one] : [])) ?? []
       const metadata = names.filter(({ name }) => name.startsWith('metadata'))
@@ -175,7 +175,7 @@ onSqliteAlone('the OpenAPI document', reason, vault => {
     }
   })
 
-  test('C9 C36.3 the token types are those of the registry, and card data lists its fields', () => {
+  test('the token types are those of the registry, and card data lists its fields (C9, C36.3)', () => {
     const { CreateToken, CardData } = body.components.schemas
     assert.deepEqual(CreateToken?.properties?.type?.enum, [...tokenTypes.keys()])
     assert.deepEqual(CardData?.required, ['number'])
@@ -187,7 +187,7 @@ onSqliteAlone('the OpenAPI document', reason, vault => {
     ])
   })
 
-  test('C1.1 C2.22 C2.23 C4.1 C4.4 C36.3 the headers of answers are documented', () => {
+  test('the headers of answers are documented (C1.1, C2.22, C2.23, C4.1, C4.4, C36.3)', () => {
     const headersOf = (id: string, status: number): string[] =>
       Object.keys(operationOf(id)?.operation.responses[status]?.headers ?? {})
     assert.deepEqual(headersOf('createToken', 201), ['SVC-TRACE-ID', 'Location', 'Idempotent-Replayed'])
@@ -213,12 +213,12 @@ onSqliteAlone('the documentation page', reason, vault => {
   const part = (id: string): string => text.split(`id="${id}"`)[1]?.split(/<h[23]|<section/)[0] ?? ''
   const endpointPart = (id: string): string => text.split(`id="${id}"`)[1]?.split('</section>')[0] ?? ''
 
-  test('C36.3 it loads no other resource', () => {
+  test('it loads no other resource (C36.3)', () => {
     assert.match(headers.get('content-security-policy') ?? '', /default-src 'none'/)
     assert.doesNotMatch(text, /<script|<img|<link|src=|@import|url\(/)
   })
 
-  test('C36.3 C2 it has every endpoint, with a request to paste, its headers and its answers', () => {
+  test('it has every endpoint, with a request to paste, its headers and its answers (C36.3, C2)', () => {
     for (const { path, operation, examples } of operations) {
       const shown = endpointPart(operation.operationId)
       assert.ok(shown.includes(path), path)
@@ -230,11 +230,11 @@ onSqliteAlone('the documentation page', reason, vault => {
     }
   })
 
-  test('§4.1.5 C36.3 a body of any shape is shown by an example', () => {
+  test('a body of any shape is shown by an example (§4.1.5, C36.3)', () => {
     assert.match(endpointPart('tokenize'), /-d '\{[^']*&quot;type&quot;: &quot;token&quot;[^']*\}'/)
   })
 
-  test('§4.2.3 §4.2.4 C36.3 required fields are marked, others are not', () => {
+  test('required fields are marked, others are not (§4.2.3, §4.2.4, C36.3)', () => {
     const marked = [...endpointPart('createToken').matchAll(/<code>(\w+)<\/code> <small>required/g)]
     assert.deepEqual(
       marked.map(([, name]) => name),
@@ -242,13 +242,13 @@ onSqliteAlone('the documentation page', reason, vault => {
     )
   })
 
-  test('§2.4.9 C31.3 C36.3 text that carries a boolean is told from a boolean', () => {
+  test('text that carries a boolean is told from a boolean (§2.4.9, C31.3, C36.3)', () => {
     const form = ['"true"', '"false"', 'true', 'false'].map(value => `<code>${value}</code>`).join(' | ')
     assert.ok(endpointPart('updateTenant').includes(form.replaceAll('"', '&quot;')))
     assert.ok(part('TenantSettings').includes('<code>true</code> | <code>false</code>'))
   })
 
-  test('C24.2 C36.3 the defaults of page and size are shown', () => {
+  test('the defaults of page and size are shown (C24.2, C36.3)', () => {
     for (const [id, size] of Object.entries({ listTokens: limits.pageSizeDefault, searchTokens: 20 }))
       assert.match(endpointPart(id), new RegExp(`<code>size</code>.*[Dd]efault:? ${size}\\b`), id)
     assert.match(
@@ -257,23 +257,23 @@ onSqliteAlone('the documentation page', reason, vault => {
     )
   })
 
-  test('C4.2 C36.3 it says what a trace id must be', () => {
+  test('it says what a trace id must be (C4.2, C36.3)', () => {
     assert.match(text, /the one sent is not 8 to 64 letters, digits, dots, underscores and dashes/)
   })
 
-  test('§2.2 C9 C36.3 the token types are shown, and the fields of card data', () => {
+  test('the token types are shown, and the fields of card data (§2.2, C9, C36.3)', () => {
     for (const name of tokenTypes.keys())
       assert.ok(part('Types').includes(`<td><code>${name}</code></td>`), name)
     for (const name of ['number', 'expiration_month', 'expiration_year', 'cvc'])
       assert.ok(part('CardData').includes(`<code>${name}</code>`), name)
   })
 
-  test('C8.1 C36.3 the limits are shown', () => {
+  test('the limits are shown (C8.1, C36.3)', () => {
     for (const name of Object.keys(limits)) assert.ok(part('Limits').includes(`<code>${name}</code>`), name)
     assert.ok(part('Limits').includes('<td>1,048,576</td>'))
   })
 
-  test('C36.3 every link in it leads somewhere, and no sentence ends twice', () => {
+  test('every link in it leads somewhere, and no sentence ends twice (C36.3)', () => {
     const links = [...text.matchAll(/href="#(\w+)"/g)].map(([, id = '']) => id)
     assert.ok(links.length > 50)
     for (const id of new Set(links)) assert.equal(text.split(`id="${id}"`).length, 2, id)

@@ -173,7 +173,7 @@ describe('the catalogue of errors', () => {
   })
 
   for (const [key, { code, meet }] of Object.entries(meetings) as [ErrorCode, (typeof meetings)[ErrorCode]][])
-    test(`C2.24 ${code} is what a program reads`, { skip: typeof meet === 'string' && meet }, async () => {
+    test(`${code} is what a program reads (C2.24)`, { skip: typeof meet === 'string' && meet }, async () => {
       if (typeof meet === 'string') return
       const met = key === 'rateLimited' ? limited : vault
       const { keys } = await met.tenant(ownerAndManager)
@@ -183,18 +183,18 @@ describe('the catalogue of errors', () => {
       assert.equal(reply?.headers.has('retry-after'), isTransient === true)
     })
 
-  test('C2.24 every code is the snake_case of its key in the catalogue', () => {
+  test('every code is the snake_case of its key in the catalogue (C2.24)', () => {
     for (const [key, { code }] of Object.entries(meetings)) {
       assert.equal(wireCode(key as ErrorCode), code)
       assert.match(code, /^[a-z]+(_[a-z]+)*$/)
     }
   })
 
-  test('C2.25 no detail repeats its title', () => {
+  test('no detail repeats its title (C2.25)', () => {
     for (const entry of Object.values(catalogue)) assertDetail(entry)
   })
 
-  test('C2.24 C36.3 the OpenAPI document names the codes of each refusal', () => {
+  test('the OpenAPI document names the codes of each refusal (C2.24, C36.3)', () => {
     const told = new Set(
       Object.values<Endpoint>(endpoints).flatMap(declared =>
         problemsOf(declared).flatMap(({ codes }) => codes),
@@ -237,7 +237,7 @@ onSqliteAlone('what refusals tell', 'refused before storage is asked', vault => 
     '/4242424242424242': undefined,
     '//tokens': undefined,
   }))
-    test(`C6.4 C2.5 C2.13 ${sent} leads nowhere, and ${near ?? 'nothing'} is suggested`, async () => {
+    test(`${sent} leads nowhere, and ${near ?? 'nothing'} is suggested (C6.4, C2.5, C2.13)`, async () => {
       const reply = await vault().get(sent, keys.owner)
       const hint = near === undefined ? '' : ` (did you mean ${near}?)`
       assert.deepEqual(
@@ -249,7 +249,7 @@ onSqliteAlone('what refusals tell', 'refused before storage is asked', vault => 
       assert.ok(!keyless.text.includes('did you mean'))
     })
 
-  test('C36.4 GET / leads to /docs without a key', async () => {
+  test('GET / leads to /docs without a key (C36.4)', async () => {
     for (const method of ['GET', 'HEAD']) {
       const reply = await vault().send(method, '/')
       assert.deepEqual([reply.status, reply.headers.get('location')], [303, '/docs'])
@@ -258,7 +258,7 @@ onSqliteAlone('what refusals tell', 'refused before storage is asked', vault => 
     assert.deepEqual([wrong.status, wrong.headers.get('allow')], [405, 'GET, HEAD'])
   })
 
-  test('C2.26 §4.11.3 a replay is the first answer to the byte, with the newline at its end', async () => {
+  test('a replay is the first answer to the byte, with the newline at its end (C2.26, §4.11.3)', async () => {
     const create = () =>
       vault().send('POST', '/tokens', {
         key: keys.owner,
@@ -274,7 +274,7 @@ onSqliteAlone('what refusals tell', 'refused before storage is asked', vault => 
     }
   })
 
-  test('C2.19 a 413 names the limit in bytes', async () => {
+  test('a 413 names the limit in bytes (C2.19)', async () => {
     const reply = await vault().post('/tokens', keys.owner, {
       type: 'token',
       data: 'x'.repeat(limits.bodyBytes),
@@ -289,21 +289,21 @@ onSqliteAlone('what refusals tell', 'refused before storage is asked', vault => 
     'metadatas[color]': 'metadata.<key>',
     fingerprints: 'fingerprint',
   }))
-    test(`C6.5 the query parameter ${sent} is refused, and ${near} is suggested`, async () => {
+    test(`the query parameter ${sent} is refused, and ${near} is suggested (C6.5)`, async () => {
       const reply = await vault().get(`/tokens?${sent}=x`, keys.owner)
       assert.deepEqual(reply.body.errors, {
         [sent]: [`is not a known query parameter (did you mean ${near}?)`],
       })
     })
 
-  test('C26.1 a field that cannot be searched is answered with those that can', async () => {
+  test('a field that cannot be searched is answered with those that can (C26.1)', async () => {
     const reply = await vault().post('/tokens/search', keys.owner, { query: 'typ:card' })
     assert.deepEqual(reply.body.errors.query, [
       'not one of the fields id, type, data, fingerprint, container, created_by, created_at, modified_by, modified_at, metadata.<key> (did you mean type?), at character 1',
     ])
   })
 
-  test('C28.1 all faults of a rule are told at once', async () => {
+  test('all faults of a rule are told at once (C28.1)', async () => {
     const reply = await vault().post('/applications', keys.manager, {
       name: 'Wrong',
       type: 'private',

@@ -41,91 +41,91 @@ onOneEngine('explain access', 'explained above storage', vault => {
     rules: (number | null)[]
   }[] = [
     {
-      name: 'C28.7 the first rule by priority decides, not the closest',
+      name: 'the first rule by priority decides, not the closest (C28.7)',
       ask: { permission: 'token:read', containers: ['/pci/high/'] },
       outcome: 'mask',
       reason: /least revealing/,
       rules: [1],
     },
     {
-      name: 'C9.2 a type stands for its own container',
+      name: 'a type stands for its own container (C9.2)',
       ask: { permission: 'token:read', type: 'card' },
       outcome: 'mask',
       reason: /least revealing/,
       rules: [1],
     },
     {
-      name: 'C28.8 the least revealing of several containers decides',
+      name: 'the least revealing of several containers decides (C28.8)',
       ask: { permission: 'token:read', containers: ['/pci/x/', '/general/high/'] },
       outcome: 'redact',
       reason: /least revealing/,
       rules: [1, 3],
     },
     {
-      name: 'C28.8 a container without a rule counts as redact',
+      name: 'a container without a rule counts as redact (C28.8)',
       ask: { permission: 'token:read', containers: ['/pci/x/', '/bank/high/'] },
       outcome: 'redact',
       reason: /without a rule counts as redact: \/bank\/high\//,
       rules: [1, null],
     },
     {
-      name: 'C28.9 a read that no rule covers is refused',
+      name: 'a read that no rule covers is refused (C28.9)',
       ask: { permission: 'token:read', containers: ['/bank/', '/p/'] },
       outcome: 'refused',
       reason: /^404/,
       rules: [null, null],
     },
     {
-      name: 'C2.12 a permission held nowhere is refused',
+      name: 'a permission held nowhere is refused (C2.12)',
       ask: { permission: 'token:search', containers: ['/pci/'] },
       outcome: 'refused',
       reason: /^403: .*nowhere/,
       rules: [null],
     },
     {
-      name: 'C28.10 a create with a rule for every destination is allowed',
+      name: 'a create with a rule for every destination is allowed (C28.10)',
       ask: { permission: 'token:create', type: 'card' },
       outcome: 'allowed',
       reason: /answers show mask/,
       rules: [1],
     },
     {
-      name: 'C28.10 a create with one destination that no rule covers is refused',
+      name: 'a create with one destination that no rule covers is refused (C28.10)',
       ask: { permission: 'token:create', containers: ['/pci/', '/bank/'] },
       outcome: 'refused',
       reason: /^403: .*\/bank\//,
       rules: [1, null],
     },
     {
-      name: 'C28.10 a create with no destination that a rule covers is refused',
+      name: 'a create with no destination that a rule covers is refused (C28.10)',
       ask: { permission: 'token:create', containers: ['/bank/'] },
       outcome: 'refused',
       reason: /^403/,
       rules: [null],
     },
     {
-      name: 'C12.3 an update whose answer is redacted is allowed',
+      name: 'an update whose answer is redacted is allowed (C12.3)',
       ask: { permission: 'token:update', type: 'token' },
       outcome: 'allowed',
       reason: /answers show redact/,
       rules: [3],
     },
     {
-      name: 'C28.9 an update that no rule covers is refused',
+      name: 'an update that no rule covers is refused (C28.9)',
       ask: { permission: 'token:update', containers: ['/pci/'] },
       outcome: 'refused',
       reason: /^404/,
       rules: [null],
     },
     {
-      name: 'C28.10 a delete that rules cover only in part is refused',
+      name: 'a delete that rules cover only in part is refused (C28.10)',
       ask: { permission: 'token:delete', containers: ['/general/', '/pci/'] },
       outcome: 'refused',
       reason: /^403/,
       rules: [3, null],
     },
     {
-      name: 'C19.2 containers are matched in lower case',
+      name: 'containers are matched in lower case (C19.2)',
       ask: { permission: 'token:read', containers: ['/General/High/'] },
       outcome: 'redact',
       reason: /least revealing/,
@@ -150,7 +150,7 @@ onOneEngine('explain access', 'explained above storage', vault => {
       }
     })
 
-  test('C28.6 flat permissions cover every container under mask', async () => {
+  test('flat permissions cover every container under mask (C28.6)', async () => {
     const { manager, id } = await start({ permissions: ['token:read', 'token:create'] })
     const { body } = await explain(manager, id, {
       permission: 'token:read',
@@ -170,7 +170,7 @@ onOneEngine('explain access', 'explained above storage', vault => {
     )
   })
 
-  test('C12.2 no answer to a write shows more than the mask, nor more than the caller may read (C13)', async () => {
+  test('no answer to a write shows more than the mask, nor more than the caller may read (C13) (C12.2)', async () => {
     const all = ['token:create', 'token:read', 'token:update', 'token:delete']
     const revealing = await start({
       rules: [{ priority: 1, container: '/', transform: 'reveal', permissions: all }],
@@ -188,7 +188,7 @@ onOneEngine('explain access', 'explained above storage', vault => {
     assert.doesNotMatch(deletion.body.reason, /show/)
   })
 
-  test('C26.1 C26.2 a search shows what a read would, and finds nothing that a read would not', async () => {
+  test('a search shows what a read would, and finds nothing that a read would not (C26.1, C26.2)', async () => {
     const { manager, id } = await start({
       rules: [
         { priority: 1, container: '/a/', transform: 'reveal', permissions: ['token:search'] },
@@ -224,14 +224,14 @@ onOneEngine('explain access', 'explained above storage', vault => {
     { ask: 'token:read', errors: ['$'] },
   ]
   for (const { ask, errors } of refused)
-    test(`C2.2 C6.1 C19.4 ${JSON.stringify(ask)} is refused as a question`, async () => {
+    test(`${JSON.stringify(ask)} is refused as a question (C2.2, C6.1, C19.4)`, async () => {
       const { manager, id } = await start()
       const reply = await explain(manager, id, ask)
       assert.equal(reply.status, 400)
       assert.deepEqual(Object.keys(reply.body.errors).sort(), errors)
     })
 
-  test('C33.11 explaining is a read: it writes nothing, and the caller needs none of the permissions it asks about', async () => {
+  test('explaining is a read: it writes nothing, and the caller needs none of the permissions it asks about (C33.11)', async () => {
     const { keys } = await vault().tenant({
       ...ownerAndManager,
       asker: { type: 'management', permissions: ['application:read'] },
@@ -245,7 +245,7 @@ onOneEngine('explain access', 'explained above storage', vault => {
     assert.equal((await explain(keys.owner, id, { permission: 'token:read', type: 'card' })).status, 403)
   })
 
-  test('C28.7 C28.8 C28.9 C28.10 what is explained is what happens', async () => {
+  test('what is explained is what happens (C28.7, C28.8, C28.9, C28.10)', async () => {
     const segments = ['a', 'b', 'ab']
     const path = fc
       .array(fc.constantFrom(...segments), { minLength: 1, maxLength: 3 })

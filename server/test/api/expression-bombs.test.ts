@@ -349,7 +349,7 @@ onSqliteAlone('expression bombs', 'expressions are rendered above storage', vaul
   }
 
   for (const { name, path = '/tokens', body, status } of bombs)
-    test(`C20.7 C2.5 ${name}: answered quickly and briefly`, async () => {
+    test(`${name}: answered quickly and briefly (C20.7, C2.5)`, async () => {
       const { keys } = await vault().tenant({ owner })
       const { reply, seconds } = await timed(() => vault().post(path, keys.owner, body))
       assert.ok(status === undefined ? reply.status < 500 : reply.status === status, reply.text.slice(0, 300))
@@ -358,7 +358,7 @@ onSqliteAlone('expression bombs', 'expressions are rendered above storage', vaul
       if (reply.status === 400) assert.ok(reply.text.length < 20_000, `${reply.text.length} characters`)
     })
 
-  test('C20.7 a thousand ordinary cards with their own masks are accepted', async () => {
+  test('a thousand ordinary cards with their own masks are accepted (C20.7)', async () => {
     const { keys } = await vault().tenant({ owner })
     const mask = {
       bin: '{{ data.number | card_bin }}',
@@ -382,7 +382,7 @@ onSqliteAlone('expression bombs', 'expressions are rendered above storage', vaul
     assert.ok(seconds < 5, `${seconds} s`)
   })
 
-  test('C20.9 what takes too much work is refused at its place, by create, tokenize and patch, and nothing is stored', async () => {
+  test('what takes too much work is refused at its place, by create, tokenize and patch, and nothing is stored (C20.9)', async () => {
     const { keys } = await vault().tenant({ owner })
     const slow = "{{ data.a | split: '' | size }}"
     const long = { a: 'a'.repeat(100_000) }
@@ -408,7 +408,7 @@ onSqliteAlone('expression bombs', 'expressions are rendered above storage', vaul
     assert.equal(body.pagination.total_items, 1)
   })
 
-  test('C20.9 C13.2 a mask that takes too much work for data of a writer who does not see it shows nothing, and the log says so once for each read', async () => {
+  test('a mask that takes too much work for data of a writer who does not see it shows nothing, and the log says so once for each read (C20.9, C13.2)', async () => {
     const { keys } = await vault().tenant({
       owner,
       writer: { permissions: ['token:update'] },
@@ -429,7 +429,7 @@ onSqliteAlone('expression bombs', 'expressions are rendered above storage', vaul
     assert.ok(!line.includes('canary') && !line.includes('split'), line)
   })
 
-  test('C20.9 C26.6 a token is found by what its indexes rendered when data or indexes were last written', async () => {
+  test('a token is found by what its indexes rendered when data or indexes were last written (C20.9, C26.6)', async () => {
     const { keys } = await vault().tenant({ owner })
     const search_indexes = ['{{ data.a }}', '{{ data.c }}']
     const data = { a: 'one', b: 'two' }
@@ -453,14 +453,14 @@ onSqliteAlone('expression bombs', 'expressions are rendered above storage', vaul
     assert.equal(await found('data:two'), 0)
   })
 
-  test('C20.7 a mask of brackets that is accepted is also rendered when it is read', async () => {
+  test('a mask of brackets that is accepted is also rendered when it is read (C20.7)', async () => {
     const { keys } = await vault().tenant({ owner, masked: { permissions: ['token:read'] } })
     const { id } = await vault().create(keys.owner, shortCard(['{{ data.number | last4 }}', ...brackets]))
     const { body } = await vault().get(`/tokens/${id}`, keys.masked)
     assert.deepEqual(body.data, ['0611', ...brackets])
   })
 
-  test('C20.7 a bomb in an update is refused too, and the token is unchanged', async () => {
+  test('a bomb in an update is refused too, and the token is unchanged (C20.7)', async () => {
     const { keys } = await vault().tenant({ owner })
     const { id } = await vault().create(keys.owner, { type: 'token', data: large })
     const before = (await vault().get(`/tokens/${id}`, keys.owner)).text
@@ -476,7 +476,7 @@ onSqliteAlone('expression bombs', 'expressions are rendered above storage', vaul
     assert.equal((await vault().get(`/tokens/${id}`, keys.owner)).text, before)
   })
 
-  test('C20.7 a patch of many keys is judged quickly against expressions of many paths', async () => {
+  test('a patch of many keys is judged quickly against expressions of many paths (C20.7)', async () => {
     const { keys } = await vault().tenant({ owner, form: { type: 'public', permissions: ['token:update'] } })
     const manyPaths = `{{data.z${'|default:data.z'.repeat(25)}}}`
     const mask = Array(42).fill(manyPaths)
@@ -487,7 +487,7 @@ onSqliteAlone('expression bombs', 'expressions are rendered above storage', vaul
     assert.ok(seconds < 3, `${seconds} s`)
   })
 
-  test('C20.9 a page of a hundred tokens with the dearest masks is read quickly', async () => {
+  test('a page of a hundred tokens with the dearest masks is read quickly (C20.9)', async () => {
     const { keys } = await vault().tenant({ owner, masked: { permissions: ['token:read'] } })
     const body = Array(100).fill({ type: 'token', data: { expiration_year: 2030 }, mask: heavy })
     assert.equal((await vault().post('/tokenize', keys.owner, body)).status, 200)
@@ -496,7 +496,7 @@ onSqliteAlone('expression bombs', 'expressions are rendered above storage', vaul
     assert.ok(seconds < 1, `${seconds} s`)
   })
 
-  test('C20.7 indexes set by a caller who may not read the data slow down no patch and no sweep, and others are answered meanwhile', async () => {
+  test('indexes set by a caller who may not read the data slow down no patch and no sweep, and others are answered meanwhile (C20.7)', async () => {
     const { keys } = await vault().tenant({
       owner,
       blind: { permissions: ['token:create', 'token:update'] },

@@ -57,7 +57,7 @@ const figures = [
 const byName = (a: { name: string }, b: { name: string }): number => (a.name < b.name ? -1 : 1)
 
 onEveryEngine('index report', vault => {
-  test('C26 §5 the report is empty before its first run and needs report:read', async () => {
+  test('the report is empty before its first run and needs report:read (C26, §5)', async () => {
     const { keys } = await vault().tenant(applications)
     const { status, body } = await vault().get(path, keys.management)
     assert.deepEqual({ status, body }, { status: 200, body: empty })
@@ -65,7 +65,7 @@ onEveryEngine('index report', vault => {
     assert.equal((await vault().get(`${path}?page=1`, keys.management)).status, 400)
   })
 
-  test('C26 each search index and metadata key is reported with its number of terms and the share of the most common one', async () => {
+  test('each search index and metadata key is reported with its number of terms and the share of the most common one (C26)', async () => {
     const { keys } = await vault().tenant(applications)
     await fill(vault(), keys.owner)
     await vault().service.clockwork.runAll()
@@ -80,7 +80,7 @@ onEveryEngine('index report', vault => {
     )
   })
 
-  test('C26 the report is renewed after an hour and leaves out deleted and expired tokens', async () => {
+  test('the report is renewed after an hour and leaves out deleted and expired tokens (C26)', async () => {
     const { keys } = await vault().tenant(applications)
     await fill(vault(), keys.owner)
     const short = { type: 'token', data: 'short', metadata: { brief: 'yes' } }
@@ -99,7 +99,7 @@ onEveryEngine('index report', vault => {
     assert.ok(!(await names()).includes('brief'))
   })
 
-  test('C26 a report from a time when the clock was ahead is renewed once the clock is right', async () => {
+  test('a report from a time when the clock was ahead is renewed once the clock is right (C26)', async () => {
     const { keys } = await vault().tenant(applications)
     const computedAt = async (): Promise<number> =>
       Date.parse((await vault().get(path, keys.management)).body.computed_at)
@@ -117,7 +117,7 @@ onEveryEngine('index report', vault => {
     vault().now += pace.clockSkewMs
   })
 
-  test('C26 a large tenant is processed in slices, across restarts; the last report stands meanwhile', async () => {
+  test('a large tenant is processed in slices, across restarts; the last report stands meanwhile (C26)', async () => {
     const { tenantId, keys } = await vault().tenant(applications)
     await fill(vault(), keys.owner)
     const tenantNumber = await vault().tenantNumber(tenantId)
@@ -157,7 +157,7 @@ onEveryEngine('index report', vault => {
     )
   })
 
-  test('C26 the report is stored sealed; neither tampering with it nor a token that does not open stops the next one', async () => {
+  test('the report is stored sealed; neither tampering with it nor a token that does not open stops the next one (C26)', async () => {
     const { keys, tenantId } = await vault().tenant(applications)
     await fill(vault(), keys.owner)
     await vault().create(keys.owner, { id: 'spoilt', type: 'token', data: 'x', metadata: { canaryKey: 'y' } })
@@ -175,7 +175,7 @@ onEveryEngine('index report', vault => {
     assert.deepEqual(body.indexes.toSorted(byName), figures.toSorted(byName))
   })
 
-  test('C26 a run that is told to stop examines nothing more, and another makes the report', async t => {
+  test('a run that is told to stop examines nothing more, and another makes the report (C26)', async t => {
     const { keys } = await vault().tenant(applications)
     await fill(vault(), keys.owner)
     const { vault: whole } = vault().service
@@ -193,7 +193,7 @@ onEveryEngine('index report', vault => {
     assert.equal((await vault().get(path, keys.management)).body.tokens, 10)
   })
 
-  test('C31.9 a report counts only the tokens of its own tenant', async () => {
+  test('a report counts only the tokens of its own tenant (C31.9)', async () => {
     const [one, other] = [await vault().tenant(applications), await vault().tenant(applications)]
     await fill(vault(), one.keys.owner)
     await vault().get(path, other.keys.management)
@@ -202,7 +202,7 @@ onEveryEngine('index report', vault => {
     assert.deepEqual([body.tokens, body.indexes], [0, []])
   })
 
-  test('C26 a run that has examined enough leaves other tenants to later runs, each of which begins with another', async () => {
+  test('a run that has examined enough leaves other tenants to later runs, each of which begins with another (C26)', async () => {
     await vault().restart()
     const tenants = [await vault().tenant(applications), await vault().tenant(applications)]
     for (const { keys } of tenants) await fill(vault(), keys.owner)
@@ -220,7 +220,7 @@ onEveryEngine('index report', vault => {
     assert.deepEqual(await reported(), [10, 10])
   })
 
-  test('docs/keys.md: a report counts as a seal of the data key, so that the key is replaced in time', async () => {
+  test('a report counts as a seal of the data key, so that the key is replaced in time (docs/keys.md)', async () => {
     const { keys, tenantId } = await vault().tenant(applications)
     await fill(vault(), keys.owner)
     const number = await vault().tenantNumber(tenantId)
@@ -232,7 +232,7 @@ onEveryEngine('index report', vault => {
     assert.equal(await seals(), before + 1)
   })
 
-  test('C26 a tenant whose rows were tampered with does not keep the next one from its report', async t => {
+  test('a tenant whose rows were tampered with does not keep the next one from its report (C26)', async t => {
     const [broken, sound] = [await vault().tenant(applications), await vault().tenant(applications)]
     for (const { keys } of [broken, sound]) await fill(vault(), keys.owner)
     const number = await vault().tenantNumber(broken.tenantId)

@@ -7,7 +7,7 @@ import { onEveryEngine } from '../rig/every-engine.ts'
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
 onEveryEngine('get the tenant', vault => {
-  test('§1.9 a tenant is read, changed, reported on and deleted', async () => {
+  test('a tenant is read, changed, reported on and deleted (§1.9)', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const self = (method: string, path = '', body?: unknown) =>
       vault().send(method, `/tenants/self${path}`, { key: keys.manager, ...(body !== undefined && { body }) })
@@ -22,7 +22,7 @@ onEveryEngine('get the tenant', vault => {
     return { tenantId, tenant: granted(await vault().get('/tenants/self', keys.manager)) }
   }
 
-  test('§4.7.2 §2.4.1 §2.4.3 §2.4.6 C5.1 a new tenant shows its id, name and creation date, and no change', async () => {
+  test('a new tenant shows its id, name and creation date, and no change (§4.7.2, §2.4.1, §2.4.3, §2.4.6, C5.1)', async () => {
     const { tenantId, tenant } = await newTenant()
     const { owner_id: _owner, created_by: _maker, settings: _settings, ...rest } = tenant
     assert.deepEqual(rest, {
@@ -32,19 +32,19 @@ onEveryEngine('get the tenant', vault => {
     })
   })
 
-  test('§2.4.2 §2.4.5 C31.1 the owner and creator of a tenant are UUIDs, with a new owner for each tenant', async () => {
+  test('the owner and creator of a tenant are UUIDs, with a new owner for each tenant (§2.4.2, §2.4.5, C31.1)', async () => {
     const [{ tenant: one }, { tenant: other }] = [await newTenant(), await newTenant()]
     const ids = [one.owner_id, one.created_by, other.owner_id, other.created_by]
     for (const id of ids) assert.match(id, uuid)
     assert.notEqual(one.owner_id, other.owner_id)
   })
 
-  test('§2.4.4 §2.4.9 C31.5 the settings of a new tenant are strings: it fingerprints and does not deduplicate', async () => {
+  test('the settings of a new tenant are strings: it fingerprints and does not deduplicate (§2.4.4, §2.4.9, C31.5)', async () => {
     const { tenant } = await newTenant()
     assert.deepEqual(tenant.settings, { fingerprint_tokens: 'true', deduplicate_tokens: 'false' })
   })
 
-  test('§2.4.7 §2.4.8 C5.5 a changed tenant shows who changed it last and when', async () => {
+  test('a changed tenant shows who changed it last and when (§2.4.7, §2.4.8, C5.5)', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const before = granted(await vault().get('/tenants/self', keys.manager))
     const manager = granted(await vault().get('/applications/key', keys.manager)).id
@@ -58,7 +58,7 @@ onEveryEngine('get the tenant', vault => {
     })
   })
 
-  test('§2.4.8 a clock set back never dates a change before the creation or before an earlier change', async () => {
+  test('a clock set back never dates a change before the creation or before an earlier change (§2.4.8)', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const { created_at } = granted(await vault().get('/tenants/self', keys.manager))
     const rename = async (): Promise<string> =>
@@ -74,7 +74,7 @@ onEveryEngine('get the tenant', vault => {
     vault().now += 1_000
   })
 
-  test('§4.7.1 §5.1 §5.3 §5.8 the key determines the tenant and must hold tenant:read', async () => {
+  test('the key determines the tenant and must hold tenant:read (§4.7.1, §5.1, §5.3, §5.8)', async () => {
     const one = await vault().tenant({
       ...ownerAndManager,
       reader: { type: 'management', permissions: ['tenant:read'] },
@@ -88,7 +88,7 @@ onEveryEngine('get the tenant', vault => {
     assert.equal((await vault().send('GET', '/tenants/self')).status, 401)
   })
 
-  test('C2.13 a tenant cannot be addressed by its id', async () => {
+  test('a tenant cannot be addressed by its id (C2.13)', async () => {
     const { tenantId, keys } = await vault().tenant(ownerAndManager)
     assert.equal((await vault().get(`/tenants/${tenantId}`, keys.manager)).status, 404)
     assert.equal((await vault().get('/tenants', keys.manager)).status, 404)

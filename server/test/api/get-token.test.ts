@@ -28,7 +28,7 @@ const shown: readonly {
   views: Partial<Record<Reader, { has: Record<string, unknown>; lacks: readonly string[] }>>
 }[] = [
   {
-    name: '§4.4.3 C12.1 C12.4 a token without a mask',
+    name: 'a token without a mask (§4.4.3, C12.1, C12.4)',
     send: { type: 'token', data: 'Sensitive Value' },
     views: {
       reveal: { has: { data: 'Sensitive Value', fingerprint: /./ }, lacks: ['mask'] },
@@ -38,7 +38,7 @@ const shown: readonly {
     },
   },
   {
-    name: '§2.1.4 §2.1.5 C12.1 C12.5 a token with a mask of its own',
+    name: 'a token with a mask of its own (§2.1.4, §2.1.5, C12.1, C12.5)',
     send: { type: 'token', data: 'Sensitive Value', mask: '{{ data | reveal_last: 4 }}' },
     views: {
       reveal: { has: { data: 'Sensitive Value', mask: '{{ data | reveal_last: 4 }}' }, lacks: [] },
@@ -48,7 +48,7 @@ const shown: readonly {
     },
   },
   {
-    name: '§2.1.17 §2.1.19 C12.6 C12.7 a card under the mask of its type',
+    name: 'a card under the mask of its type (§2.1.17, §2.1.19, C12.6, C12.7)',
     send: { type: 'card', data: card },
     views: {
       reveal: { has: { data: card, mask: maskedCard }, lacks: [] },
@@ -58,7 +58,7 @@ const shown: readonly {
     },
   },
   {
-    name: 'C12.7 C12.8 a token under redact, with the rest of its fields',
+    name: 'a token under redact, with the rest of its fields (C12.7, C12.8)',
     send: {
       type: 'token',
       data: 'Sensitive Value',
@@ -106,7 +106,7 @@ onEveryEngine('get a token', vault => {
       }
     })
 
-  test('§4.4.1 §4.4.2 §2.1.14 C5.5 a get shows every field of a token', async () => {
+  test('a get shows every field of a token (§4.4.1, §4.4.2, §2.1.14, C5.5)', async () => {
     const { keys, tenantId } = await vault().tenant({ owner })
     const send = {
       id: 'whole',
@@ -136,7 +136,7 @@ onEveryEngine('get a token', vault => {
     })
   })
 
-  test('§4.4.4 C2.13 C2.14 every token that cannot be read gets the same 404', async () => {
+  test('every token that cannot be read gets the same 404 (§4.4.4, C2.13, C2.14)', async () => {
     const { keys } = await vault().tenant({
       owner,
       elsewhere: {
@@ -162,14 +162,14 @@ onEveryEngine('get a token', vault => {
     }
   })
 
-  test('§5.5 §4.3.5 C2.12 reading without token:read is 403, whether the token exists or not', async () => {
+  test('reading without token:read is 403, whether the token exists or not (§5.5, §4.3.5, C2.12)', async () => {
     const { keys } = await vault().tenant(devApplications)
     const { id } = await vault().create(keys.general, { type: 'token', data: 1 })
     for (const path of [`/tokens/${id}`, '/tokens/unknown', '/tokens'])
       assert.equal((await vault().get(path, keys.general)).status, 403)
   })
 
-  test('§1.5 C5.2 C7.3 data comes back as it was sent, whatever it is', async () => {
+  test('data comes back as it was sent, whatever it is (§1.5, C5.2, C7.3)', async () => {
     const { keys } = await vault().tenant({ owner })
     for (const raw of [
       '"\\ud800 \\udc00\\u0000"',
@@ -187,7 +187,7 @@ onEveryEngine('get a token', vault => {
     }
   })
 
-  test('C11.1 §2.2.7 §3.5 a cvc is shown for an hour and not a millisecond longer', async () => {
+  test('a cvc is shown for an hour and not a millisecond longer (C11.1, §2.2.7, §3.5)', async () => {
     const { keys } = await vault().tenant({ owner })
     const { id } = await vault().create(keys.owner, { type: 'card', data: card })
     vault().now += 3_599_999

@@ -45,7 +45,7 @@ onEveryEngine('get the usage report', vault => {
   const create = async (keys: Keys, body: object): Promise<string> =>
     granted(await vault().post('/tokens', keys.writer, body)).id
 
-  test('§4.10.2 §2.5.1 §2.5.5 §8.7 C32.4 the report of a tenant without tokens is empty', async () => {
+  test('the report of a tenant without tokens is empty (§4.10.2, §2.5.1, §2.5.5, §8.7, C32.4)', async () => {
     const reply = await vault().get('/tenants/self/reports/usage', (await start()).reporter)
     assert.equal(reply.status, 200)
     assert.deepEqual(reply.body, {
@@ -53,7 +53,7 @@ onEveryEngine('get the usage report', vault => {
     })
   })
 
-  test('§4.10.1 §5.11 the report needs report:read', async () => {
+  test('the report needs report:read (§4.10.1, §5.11)', async () => {
     const { keys } = await vault().tenant({
       ...ownerAndManager,
       other: { type: 'management', permissions: ['tenant:read', 'tenant:update', 'application:read'] },
@@ -64,7 +64,7 @@ onEveryEngine('get the usage report', vault => {
     assert.equal((await vault().get('/tenants/self/reports/usage?month=3', keys.manager)).status, 400)
   })
 
-  test('§2.5.2 §2.5.3 §2.5.4 C32.1 C5.5 the report shows each type with its count and its latest creation', async () => {
+  test('the report shows each type with its count and its latest creation (§2.5.2, §2.5.3, §2.5.4, C32.1, C5.5)', async () => {
     const keys = await start()
     const first = vault().now
     await create(keys, text())
@@ -170,7 +170,7 @@ onEveryEngine('get the usage report', vault => {
     },
   ]
   for (const { name, by, act } of moves)
-    test(`§2.5.3 §2.5.6 C32.2 C32.3 ${name} changes the count by ${by[0]} and the monthly count by ${by[1]}`, async () => {
+    test(`${name} changes the count by ${by[0]} and the monthly count by ${by[1]} (§2.5.3, §2.5.6, C32.2, C32.3)`, async () => {
       const keys = await start()
       const id = await create(keys, text())
       await act(keys, id)
@@ -183,7 +183,7 @@ onEveryEngine('get the usage report', vault => {
       assert.deepEqual(await report(keys), after, 'the clockwork changes nothing')
     })
 
-  test('C32.1 C17.5 a token is counted until the millisecond of its expiry, swept or not', async () => {
+  test('a token is counted until the millisecond of its expiry, swept or not (C32.1, C17.5)', async () => {
     const keys = await start()
     await create(keys, text())
     await create(keys, { ...text(), expires_at: instant(vault().now + 1_000) })
@@ -197,7 +197,7 @@ onEveryEngine('get the usage report', vault => {
     assert.equal(await active(keys), 3, 'all were active this month')
   })
 
-  test('C32.1 C18.1 setting or removing an expiry changes when a token stops counting', async () => {
+  test('setting or removing an expiry changes when a token stops counting (C32.1, C18.1)', async () => {
     const keys = await start()
     const [soon, never] = [await create(keys, text()), await create(keys, text())]
     const expires_at = instant(vault().now + 1_000)
@@ -210,7 +210,7 @@ onEveryEngine('get the usage report', vault => {
     assert.deepEqual(await counts(keys), { token: 1 })
   })
 
-  test('§2.5.4 the latest creation is still shown after the token is deleted', async () => {
+  test('the latest creation is still shown after the token is deleted (§2.5.4)', async () => {
     const keys = await start()
     const at = instant(vault().now)
     const id = await create(keys, card())
@@ -219,7 +219,7 @@ onEveryEngine('get the usage report', vault => {
     assert.deepEqual((await report(keys)).metrics_by_type, { card: { count: 0, last_created_at: at } })
   })
 
-  test('C32.2 a month begins and ends in UTC, to the millisecond', async () => {
+  test('a month begins and ends in UTC, to the millisecond (C32.2)', async () => {
     const keys = await start(march)
     await create(keys, text())
     assert.equal(await active(keys), 1)
@@ -325,7 +325,7 @@ onEveryEngine('get the usage report', vault => {
     },
   ]
   for (const { name, counts, act } of uses)
-    test(`§2.5.6 C32.2 ${name} makes ${counts} of last month's tokens active`, async () => {
+    test(`${name} makes ${counts} of last month's tokens active (§2.5.6, C32.2)`, async () => {
       const keys = await start(march)
       const ids = [
         await create(keys, text('a')),
@@ -339,7 +339,7 @@ onEveryEngine('get the usage report', vault => {
       assert.equal(await active(keys), 3, 'last month stays as it was')
     })
 
-  test('C32.2 C32.3 a read counts in the month of the read, however late it is recorded', async () => {
+  test('a read counts in the month of the read, however late it is recorded (C32.2, C32.3)', async () => {
     const keys = await start(march - 86_400_000 * 31)
     const id = await create(keys, text())
     vault().now = march
@@ -351,7 +351,7 @@ onEveryEngine('get the usage report', vault => {
     assert.equal(await active(keys), 1)
   })
 
-  test('C32.2 C17.6 a read counts even if the token expires and is swept or replaced right afterwards', async () => {
+  test('a read counts even if the token expires and is swept or replaced right afterwards (C32.2, C17.6)', async () => {
     const keys = await start(march - 86_400_000 * 31)
     const read = march - 10_000
     const expires_at = instant(read + 1_000)
@@ -368,7 +368,7 @@ onEveryEngine('get the usage report', vault => {
     assert.equal(await active(keys), 3)
   })
 
-  test('C32.3 C34.7 counts and activity survive a restart', async () => {
+  test('counts and activity survive a restart (C32.3, C34.7)', async () => {
     const keys = await start(march)
     const ids = [await create(keys, text()), await create(keys, text())]
     vault().now = april
@@ -381,7 +381,7 @@ onEveryEngine('get the usage report', vault => {
     assert.equal(await active(keys), 2, 'nor is it counted again')
   })
 
-  test('C27.1 C32.2 two reports at once both show the reads before them', async () => {
+  test('two reports at once both show the reads before them (C27.1, C32.2)', async () => {
     const keys = await start(march)
     const id = await create(keys, text())
     vault().now = april
@@ -396,7 +396,7 @@ onEveryEngine('get the usage report', vault => {
     assert.deepEqual(await Promise.all([first, second]), [1, 1])
   })
 
-  test('C32.3 §4.10.3 C2.23 activity is not lost when storage fails, and a failed create is not counted', async () => {
+  test('activity is not lost when storage fails, and a failed create is not counted (C32.3, §4.10.3, C2.23)', async () => {
     const keys = await start(march)
     const id = await create(keys, text())
     vault().now = april
@@ -412,7 +412,7 @@ onEveryEngine('get the usage report', vault => {
     assert.deepEqual(await counts(keys), { token: 1 })
   })
 
-  test('C32.2 more active tokens than fit in one write are all counted', async () => {
+  test('more active tokens than fit in one write are all counted (C32.2)', async () => {
     const keys = await start(march)
     granted(
       await vault().post(
@@ -427,7 +427,7 @@ onEveryEngine('get the usage report', vault => {
     assert.equal(await active(keys), 620)
   })
 
-  test('C31.9 each tenant counts only its own tokens', async () => {
+  test('each tenant counts only its own tokens (C31.9)', async () => {
     const [ours, theirs] = [await start(march), await start(march)]
     const id = await create(theirs, text())
     vault().now = april

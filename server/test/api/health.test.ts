@@ -14,7 +14,7 @@ onEveryEngine('health, readiness and documentation', vault => {
     { path: '/docs', type: /^text\/html/ },
   ]
   for (const { path, type } of open)
-    test(`C36.1 C36.2 C36.3 C1.3 GET ${path} needs no key, and ignores a wrong one and any query`, async () => {
+    test(`GET ${path} needs no key, and ignores a wrong one and any query (C36.1, C36.2, C36.3, C1.3)`, async () => {
       for (const headers of [{}, { 'svc-api-key': 'nonsense' }]) {
         const reply = await vault().send('GET', path, { headers })
         assert.equal(reply.status, 200)
@@ -25,12 +25,12 @@ onEveryEngine('health, readiness and documentation', vault => {
       assert.deepEqual([head.status, head.text], [200, ''])
     })
 
-  test('C36.1 C36.2 health and readiness answer with their status', async () => {
+  test('health and readiness answer with their status (C36.1, C36.2)', async () => {
     assert.deepEqual((await vault().send('GET', '/health')).body, { status: 'up' })
     assert.deepEqual((await vault().send('GET', '/ready')).body, { status: 'ready' })
   })
 
-  test('C36.2 C2.23 without storage or the key service the vault is up but not ready, and recovers', async () => {
+  test('without storage or the key service the vault is up but not ready, and recovers (C36.2, C2.23)', async () => {
     const { store, keyProvider } = vault().service.vault
     const broken = [
       {
@@ -64,7 +64,7 @@ onEveryEngine('health, readiness and documentation', vault => {
     }
   })
 
-  test('C36.2 nothing of a readiness check is left behind, whatever it found', async () => {
+  test('nothing of a readiness check is left behind, whatever it found (C36.2)', async () => {
     const { store, keyProvider } = vault().service.vault
     const answers = async (): Promise<void> => {}
     const fails = async (): Promise<void> => {
@@ -79,7 +79,7 @@ onEveryEngine('health, readiness and documentation', vault => {
     }
   })
 
-  test('C36.2 the vault is not ready when storage or the key service does not answer in time', async t => {
+  test('the vault is not ready when storage or the key service does not answer in time (C36.2)', async t => {
     const { store, keyProvider } = vault().service.vault
     for (const part of [store, keyProvider]) {
       const { health } = part

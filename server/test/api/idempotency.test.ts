@@ -151,7 +151,7 @@ onEveryEngine('idempotent retries', vault => {
     granted(await vault().get('/tokens', keys.owner)).pagination.total_items
 
   for (const { name, who, request } of changes)
-    test(`§4.11.1 §4.11.2 §4.11.3 §1.10 C4.4 ${name} answers a retry as it answered the first request`, async () => {
+    test(`${name} answers a retry as it answered the first request (§4.11.1, §4.11.2, §4.11.3, §1.10, C4.4)`, async () => {
       const world = await start()
       const asked = request(world)
       const key = newKey()
@@ -172,7 +172,7 @@ onEveryEngine('idempotent retries', vault => {
       assert.deepEqual(await stateOf(vault()), state, 'nothing happened twice')
     })
 
-  test('§4.11.2 §4.11.3 C33.5 after a restart, every retry is answered as before', async () => {
+  test('after a restart, every retry is answered as before (§4.11.2, §4.11.3, C33.5)', async () => {
     const answered: { name: string; retry: () => Promise<TestReply>; first: TestReply }[] = []
     for (const { name, who, request } of changes) {
       const world = await start()
@@ -189,19 +189,19 @@ onEveryEngine('idempotent retries', vault => {
     }
   })
 
-  test('§4.11.9 without the header a retry repeats the operation', async () => {
+  test('without the header a retry repeats the operation (§4.11.9)', async () => {
     const { keys } = await start()
     const [one, two] = [granted(await create(keys.owner)), granted(await create(keys.owner))]
     assert.notEqual(one.id, two.id)
   })
 
-  test('§4.11.8 there are no proxy requests, with the header or without', async () => {
+  test('there are no proxy requests, with the header or without (§4.11.8)', async () => {
     const { keys } = await start()
     for (const key of [undefined, newKey()])
       assert.equal((await send(keys.owner, { method: 'POST', path: '/proxy', body: {} }, key)).status, 404)
   })
 
-  test('C33.1 the scope of a key is the application, the method, the path and the key', async () => {
+  test('the scope of a key is the application, the method, the path and the key (C33.1)', async () => {
     const world = await start()
     const { keys, token, application } = world
     const key = newKey()
@@ -236,7 +236,7 @@ onEveryEngine('idempotent retries', vault => {
     assert.equal(replayed(await create(further, key)), true)
   })
 
-  test('C33.7 §4.11.3 a replay ignores the body, whatever it is', async () => {
+  test('a replay ignores the body, whatever it is (C33.7, §4.11.3)', async () => {
     const { keys } = await start()
     const key = newKey()
     const first = await create(keys.owner, key)
@@ -285,7 +285,7 @@ onEveryEngine('idempotent retries', vault => {
     },
   ]
   for (const { name, request, status } of failures)
-    test(`§4.11.4 a failure is not kept, and the next request with the key is new: ${name}`, async () => {
+    test(`a failure is not kept, and the next request with the key is new: ${name} (§4.11.4)`, async () => {
       const world = await start()
       const key = newKey()
       const asked = {
@@ -310,7 +310,7 @@ onEveryEngine('idempotent retries', vault => {
       assert.equal(replayed(await send(world.keys.owner, asked, key)), true, 'and then it is kept')
     })
 
-  test('§4.11.5 §7.2 C33.3 C2.18 while the first request is under way, another with its key gets 409 at once', async () => {
+  test('while the first request is under way, another with its key gets 409 at once (§4.11.5, §7.2, C33.3, C2.18)', async () => {
     const { keys, token } = await start()
     const key = newKey()
     const gate = commitGate(vault())
@@ -331,7 +331,7 @@ onEveryEngine('idempotent retries', vault => {
     assert.deepEqual([replayed(third), third.body.id], [true, id])
   })
 
-  test('C33.4 §1.3 a key in flight in one tenant does not hold up the same key in another', async () => {
+  test('a key in flight in one tenant does not hold up the same key in another (C33.4, §1.3)', async () => {
     const [{ keys: ours }, { keys: theirs }] = [await start(), await start()]
     const key = newKey()
     const gate = commitGate(vault())
@@ -341,7 +341,7 @@ onEveryEngine('idempotent retries', vault => {
     for (const reply of await Promise.all(both)) assert.equal(reply.status, 201)
   })
 
-  test('§4.11.3 C33.5 a retry gets the answer that never reached the client', async () => {
+  test('a retry gets the answer that never reached the client (§4.11.3, C33.5)', async () => {
     const { keys } = await start()
     const key = newKey()
     const before = await count(keys)
@@ -364,7 +364,7 @@ onEveryEngine('idempotent retries', vault => {
     assert.equal(await count(keys), before + 1)
   })
 
-  test('§4.11.4 C33.3 a first request that fails leaves its key free', async () => {
+  test('a first request that fails leaves its key free (§4.11.4, C33.3)', async () => {
     const { keys } = await start()
     const key = newKey()
     const before = await count(keys)
@@ -378,7 +378,7 @@ onEveryEngine('idempotent retries', vault => {
     assert.equal(await count(keys), before + 1)
   })
 
-  test('C33.3 C33.5 of 64 requests at once, one runs and the others are told to wait or get its answer', async () => {
+  test('of 64 requests at once, one runs and the others are told to wait or get its answer (C33.3, C33.5)', async () => {
     const { keys } = await start()
     const before = await count(keys)
     for (const [path, body] of [
@@ -401,7 +401,7 @@ onEveryEngine('idempotent retries', vault => {
     assert.equal(await count(keys), before + 2)
   })
 
-  test('§4.11.3 C33.5 retries sent at once all get the answer', async () => {
+  test('retries sent at once all get the answer (§4.11.3, C33.5)', async () => {
     const { keys } = await start()
     const key = newKey()
     const request = { method: 'POST', path: '/tokens', body: text }
@@ -411,7 +411,7 @@ onEveryEngine('idempotent retries', vault => {
     for (const reply of replies) assert.deepEqual([replayed(reply), reply.body], [true, first.body])
   })
 
-  test('§4.11.6 C33.11 GET, DELETE, search and explain ignore the header, whatever it holds', async () => {
+  test('GET, DELETE, search and explain ignore the header, whatever it holds (§4.11.6, C33.11)', async () => {
     const { keys, token, application } = await start()
     const key = newKey()
     const reads: [string, Request][] = [
@@ -444,7 +444,7 @@ onEveryEngine('idempotent retries', vault => {
     assert.equal((await storedRows(vault(), 'results')).length, results)
   })
 
-  test('C8.12 a key is 1 to 255 visible ASCII characters', async () => {
+  test('a key is 1 to 255 visible ASCII characters (C8.12)', async () => {
     const { keys } = await start()
     const before = await count(keys)
     const good = [
@@ -463,7 +463,7 @@ onEveryEngine('idempotent retries', vault => {
     assert.equal(await count(keys), before + good.length)
   })
 
-  test('§4.11.7 §8.6 C33.10 a result is kept for 24 hours to the millisecond, then the key is new', async () => {
+  test('a result is kept for 24 hours to the millisecond, then the key is new (§4.11.7, §8.6, C33.10)', async () => {
     const { keys } = await start()
     const key = newKey()
     const first = granted(await create(keys.owner, key)).id
@@ -477,7 +477,7 @@ onEveryEngine('idempotent retries', vault => {
     assert.equal((await create(keys.owner, key)).body.id, second.body.id, 'a new 24 hours')
   })
 
-  test('§4.11.7 C33.10 a result is deleted from storage after 24 hours, and not before', async () => {
+  test('a result is deleted from storage after 24 hours, and not before (§4.11.7, C33.10)', async () => {
     const { keys } = await start()
     granted(await create(keys.owner, newKey()))
     vault().now += hour
@@ -493,7 +493,7 @@ onEveryEngine('idempotent retries', vault => {
     assert.equal((await storedRows(vault(), 'results')).length, 0)
   })
 
-  test('§4.11.7 C33.10 a result from a time when the clock was ahead is dropped once the clock is right', async () => {
+  test('a result from a time when the clock was ahead is dropped once the clock is right (§4.11.7, C33.10)', async () => {
     const { keys, tenantId } = await start()
     const tenant = await vault().tenantNumber(tenantId)
     const kept = async (): Promise<number> =>
@@ -515,7 +515,7 @@ onEveryEngine('idempotent retries', vault => {
     assert.equal(await kept(), 0)
   })
 
-  test('§4.11.3 C33.10 a clock that is behind by no more than clocks may differ forgets no result', async () => {
+  test('a clock that is behind by no more than clocks may differ forgets no result (§4.11.3, C33.10)', async () => {
     const { keys } = await start()
     const key = newKey()
     const first = granted(await create(keys.owner, key)).id
@@ -527,7 +527,7 @@ onEveryEngine('idempotent retries', vault => {
     vault().now += 1 + pace.clockSkewMs
   })
 
-  test('C33.4 of two requests on two nodes that find a result from a wrong clock, one is carried out', async () => {
+  test('of two requests on two nodes that find a result from a wrong clock, one is carried out (C33.4)', async () => {
     const { keys } = await start()
     const key = newKey()
     vault().now += year
@@ -556,7 +556,7 @@ onEveryEngine('idempotent retries', vault => {
     }
   })
 
-  test('C33.2 a revoked or expired API key gets no replay', async () => {
+  test('a revoked or expired API key gets no replay (C33.2)', async () => {
     const { keys, application, apiKey } = await start()
     const key = newKey()
     granted(await create(apiKey, key))
@@ -572,7 +572,7 @@ onEveryEngine('idempotent retries', vault => {
     assert.equal((await create(soon, key)).status, 401)
   })
 
-  test('C33.2 a caller whose permission was taken away gets no replay', async () => {
+  test('a caller whose permission was taken away gets no replay (C33.2)', async () => {
     const { keys, application, apiKey } = await start()
     const key = newKey()
     granted(await create(apiKey, key))
@@ -583,7 +583,7 @@ onEveryEngine('idempotent retries', vault => {
     assert.equal(refused.headers.get('idempotent-replayed'), null)
   })
 
-  test('C33.8 C33.9 C12.2 kept answers are sealed and hold no data, no cvc and no key', async () => {
+  test('kept answers are sealed and hold no data, no cvc and no key (C33.8, C33.9, C12.2)', async () => {
     const world = await start()
     const { keys, token, application, tenantId } = world
     const made: string[] = []
@@ -628,7 +628,7 @@ onEveryEngine('idempotent retries', vault => {
   for (const { name, who, request } of changes.filter(({ name }) =>
     /^create(Application|ApiKey)$/.test(name),
   ))
-    test(`C33.9 C29.6 the replay of ${name} has everything but the key, and says so`, async () => {
+    test(`the replay of ${name} has everything but the key, and says so (C33.9, C29.6)`, async () => {
       const world = await start()
       const key = newKey()
       const first = await send(world.keys[who], request(world), key)
@@ -641,7 +641,7 @@ onEveryEngine('idempotent retries', vault => {
       assertAbsent({ answer: retry.text }, [shown])
     })
 
-  test('C33.5 C2.23 when storage fails, there is neither a change nor a result', async () => {
+  test('when storage fails, there is neither a change nor a result (C33.5, C2.23)', async () => {
     const world = await start()
     for (const { name, who, request } of changes) {
       const asked = request(world)
@@ -659,7 +659,7 @@ onEveryEngine('idempotent retries', vault => {
     }
   })
 
-  test('C33.5 the change and its result are one write set', async () => {
+  test('the change and its result are one write set (C33.5)', async () => {
     const world = await start()
     for (const { name, who, request } of changes) {
       const { commit } = vault().store
@@ -676,7 +676,7 @@ onEveryEngine('idempotent retries', vault => {
     }
   })
 
-  test('C33.4 C33.5 when another request wins at storage, the loser writes nothing and is told to wait', async context => {
+  test('when another request wins at storage, the loser writes nothing and is told to wait (C33.4, C33.5)', async context => {
     const node = await secondNode(vault())
     context.after(() => node.stop())
     for (const change of changes) {
@@ -704,7 +704,7 @@ onEveryEngine('idempotent retries', vault => {
     }
   })
 
-  test('C33.4 an answer kept by one node is replayed by the other', async () => {
+  test('an answer kept by one node is replayed by the other (C33.4)', async () => {
     const { keys } = await start()
     const key = newKey()
     const node = await secondNode(vault())
@@ -716,7 +716,7 @@ onEveryEngine('idempotent retries', vault => {
     await node.stop()
   })
 
-  test('C33.6 a process that dies in the middle leaves no claim behind', async () => {
+  test('a process that dies in the middle leaves no claim behind (C33.6)', async () => {
     const { keys } = await start()
     const key = newKey()
     const before = await count(keys)
@@ -741,7 +741,7 @@ onEveryEngine('idempotent retries', vault => {
     assert.equal(await count(keys), before + 1)
   })
 
-  test('C33.5 a storage conflict resolved by a second try keeps one result', async () => {
+  test('a storage conflict resolved by a second try keeps one result (C33.5)', async () => {
     const { keys, token } = await start()
     const key = newKey()
     const gate = commitGate(vault())
@@ -764,7 +764,7 @@ onEveryEngine('idempotent retries', vault => {
     )
   })
 
-  test('C33.1 C15.5 C1.2 a deduplicated create is kept too and replays its Location', async () => {
+  test('a deduplicated create is kept too and replays its Location (C33.1, C15.5, C1.2)', async () => {
     const { keys } = await start()
     const key = newKey()
     const body = { ...text, deduplicate_token: true }
@@ -777,7 +777,7 @@ onEveryEngine('idempotent retries', vault => {
     assert.equal(retry.headers.get('location'), `/tokens/${first.body.id}`)
   })
 
-  test('C33.8 a result whose sealed part was replaced in storage is refused, not replayed', async () => {
+  test('a result whose sealed part was replaced in storage is refused, not replayed (C33.8)', async () => {
     const { keys } = await start()
     const [one, two] = [newKey(), newKey()]
     granted(await create(keys.owner, one))
@@ -795,7 +795,7 @@ onEveryEngine('idempotent retries', vault => {
   })
 
   for (const strict of [false, true])
-    test(`C33.3 §4.11.3 C33.7 a request whose key is taken and given back while it asks for it is ${strict ? 'compared with' : 'answered like'} the first`, async () => {
+    test(`a request whose key is taken and given back while it asks for it is ${strict ? 'compared with' : 'answered like'} the first (C33.3, §4.11.3, C33.7)`, async () => {
       const { keys } = await vault().tenant(ownerAndManager)
       const { vault: whole } = vault().service
       const caller = await callerOf(whole, keys.manager)
@@ -827,7 +827,7 @@ onEveryEngine('idempotent retries', vault => {
       await assert.rejects(run(caller), { code: 'invalidRequest' })
     })
 
-  test('C33.3 C2.18 a refused request stays refused, although storage cannot say by then whether another has its answer', async t => {
+  test('a refused request stays refused, although storage cannot say by then whether another has its answer (C33.3, C2.18)', async t => {
     const { keys } = await vault().tenant(ownerAndManager)
     const { vault: whole } = vault().service
     const caller = await callerOf(whole, keys.owner)
@@ -843,7 +843,7 @@ onEveryEngine('idempotent retries', vault => {
     await assert.rejects(refused, { code: 'idTaken' })
   })
 
-  test('C33.3 a key is free before its request is answered, also where that takes a message to another process', async () => {
+  test('a key is free before its request is answered, also where that takes a message to another process (C33.3)', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const { vault: whole } = vault().service
     const caller = await callerOf(whole, keys.owner)
@@ -871,7 +871,7 @@ onEveryEngine('idempotent retries', vault => {
 onEveryEngine(
   'strict idempotent retries',
   vault => {
-    test('C33.7 C2.21 another body for the same key is 422, the same bytes are a replay', async () => {
+    test('another body for the same key is 422, the same bytes are a replay (C33.7, C2.21)', async () => {
       const { keys } = await vault().tenant(ownerAndManager)
       const post = (raw: string) =>
         vault().send('POST', '/tokens', {
@@ -894,7 +894,7 @@ onEveryEngine(
       assert.equal((await post('{"type":"token","data":"a"}')).status, 201, 'the result is still there')
     })
 
-    test('C33.7 a request without a body is replayed only to another without one', async () => {
+    test('a request without a body is replayed only to another without one (C33.7)', async () => {
       const { keys } = await vault().tenant(ownerAndManager)
       const { id } = await newApplication(vault(), keys.manager, {})
       const headers = { 'svc-idempotency-key': 'no-body' }

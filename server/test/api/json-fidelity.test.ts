@@ -9,7 +9,7 @@ onOneEngine('names that JavaScript objects inherit', 'storage holds it sealed', 
   const strange = ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf']
   const json = (name: string, value: string): string => `{${JSON.stringify(name)}:${value}}`
 
-  test('C6.1 C7.2 they are refused as unknown fields of a body', async () => {
+  test('they are refused as unknown fields of a body (C6.1, C7.2)', async () => {
     const { keys } = await vault().tenant({ owner })
     const key = keys.owner
     await vault().create(key, { id: 'a-token', type: 'token', data: {} })
@@ -29,7 +29,7 @@ onOneEngine('names that JavaScript objects inherit', 'storage holds it sealed', 
       }
   })
 
-  test('C10.7 C7.2 they are refused as unknown properties of a card', async () => {
+  test('they are refused as unknown properties of a card (C10.7, C7.2)', async () => {
     const { keys } = await vault().tenant({ owner })
     for (const name of strange) {
       const data = `{"number":"4242424242424242",${JSON.stringify(name)}:{"cvc":"123"}}`
@@ -42,7 +42,7 @@ onOneEngine('names that JavaScript objects inherit', 'storage holds it sealed', 
     }
   })
 
-  test('C9.9 C20.4 C20.6 they name no type, filter, variable or property', async () => {
+  test('they name no type, filter, variable or property (C9.9, C20.4, C20.6)', async () => {
     const { keys } = await vault().tenant({ owner })
     for (const name of strange) {
       assert.equal((await vault().post('/tokens', keys.owner, { type: name, data: 1 })).status, 400)
@@ -69,7 +69,7 @@ onOneEngine('names that JavaScript objects inherit', 'storage holds it sealed', 
     }
   })
 
-  test('C7.2 they are ordinary names in data, masks and metadata', async () => {
+  test('they are ordinary names in data, masks and metadata (C7.2)', async () => {
     const { keys } = await vault().tenant({ owner })
     for (const name of strange) {
       const raw = `{"type":"token","data":${json(name, '{"polluted":1}')},"mask":${json(name, `"{{ data.${name}.polluted }}"`)},"metadata":${json(name, '"Value"')}}`
@@ -97,7 +97,7 @@ onOneEngine('names that JavaScript objects inherit', 'storage holds it sealed', 
     )
   })
 
-  test('C7.2 they stay in place as keys of a payload', async () => {
+  test('they stay in place as keys of a payload (C7.2)', async () => {
     const { keys } = await vault().tenant({ owner })
     for (const name of strange) {
       const { status, text } = await vault().send('POST', '/tokenize', {
@@ -110,7 +110,7 @@ onOneEngine('names that JavaScript objects inherit', 'storage holds it sealed', 
   })
 
   // The service runs in this process: if anything had been polluted, it would show here.
-  test('C7.2 none of them reaches a prototype', () => {
+  test('none of them reaches a prototype (C7.2)', () => {
     assert.equal(({} as { polluted?: unknown }).polluted, undefined)
     assert.equal(({} as { type?: unknown }).type, undefined)
     assert.deepEqual(Object.keys(Object.prototype), [])
@@ -129,7 +129,7 @@ onEveryEngine('exact numbers and odd texts', vault => {
     '-9007199254740993',
   ]
 
-  test('C7.1 numbers that doubles cannot hold come back exactly as sent, wherever they are', async () => {
+  test('numbers that doubles cannot hold come back exactly as sent, wherever they are (C7.1)', async () => {
     const { keys } = await vault().tenant({ owner, masked: { permissions: ['token:read'] } })
     for (const number of numbers) {
       const data = `{"a":${number},"b":[1,${number},{"c":${number}}]}`
@@ -146,7 +146,7 @@ onEveryEngine('exact numbers and odd texts', vault => {
     }
   })
 
-  test('C7.1 C23.1 C18.4 such numbers also survive alone in a payload and through updates', async () => {
+  test('such numbers also survive alone in a payload and through updates (C7.1, C23.1, C18.4)', async () => {
     const { keys } = await vault().tenant({ owner })
     for (const number of numbers) {
       const { text } = await vault().send('POST', '/tokenize', { key: keys.owner, raw: `[${number}]` })
@@ -166,7 +166,7 @@ onEveryEngine('exact numbers and odd texts', vault => {
     }
   })
 
-  test('C8.1 numbers count as long as they are written in full, on create, in a payload and in a patch', async () => {
+  test('numbers count as long as they are written in full, on create, in a payload and in a patch (C8.1)', async () => {
     const { keys } = await vault().tenant({ owner })
     const numbers = (count: number): string => `[${Array(count).fill('1e20').join()}]`
     const perNumber = '100000000000000000000,'.length
@@ -190,7 +190,7 @@ onEveryEngine('exact numbers and odd texts', vault => {
     }
   })
 
-  test('C7.1 C10.1 C10.2 C2.5 an exact number is refused where an object, a string or a month is expected', async () => {
+  test('an exact number is refused where an object, a string or a month is expected (C7.1, C10.1, C10.2, C2.5)', async () => {
     const { keys } = await vault().tenant({ owner })
     const bodies: readonly { raw: string; place: string }[] = [
       { raw: '{"type":"card","data":12345678901234567890}', place: 'data' },
@@ -223,7 +223,7 @@ onEveryEngine('exact numbers and odd texts', vault => {
       )
   })
 
-  test('C7.1 an object that looks like one of our exact numbers stays an object', async () => {
+  test('an object that looks like one of our exact numbers stays an object (C7.1)', async () => {
     const { keys } = await vault().tenant({ owner })
     const data = '{"rawJSON":"1e400"}'
     const created = await vault().send('POST', '/tokens', {
@@ -234,7 +234,7 @@ onEveryEngine('exact numbers and odd texts', vault => {
     assert.ok((await vault().get(`/tokens/${created.body.id}`, keys.owner)).text.includes(`"data":${data}`))
   })
 
-  test('C7.3 lone surrogates and NUL are accepted in data, masks, metadata and expressions, and nowhere else', async () => {
+  test('lone surrogates and NUL are accepted in data, masks, metadata and expressions, and nowhere else (C7.3)', async () => {
     const { keys } = await vault().tenant({ owner })
     const odd = '\\ud800x\\udc00\\u0000'
     const raw = `{"type":"token","data":{"${odd}":"${odd}"},"mask":{"m":"${odd}{{ data['a'] }}"},"metadata":{"${odd}":"${odd}"},"search_indexes":["${odd}{{ data }}"],"fingerprint_expression":"${odd}{{ data }}"}`

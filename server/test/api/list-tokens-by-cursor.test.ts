@@ -52,7 +52,7 @@ for (const engine of engines)
     const numbered = (count: number): string[] =>
       Array.from({ length: count }, (_, index) => `token-${String(index).padStart(3, '0')}`)
 
-    test('C25.1 C24.4 pages follow one another, newest first, and the last has no next', async () => {
+    test('pages follow one another, newest first, and the last has no next (C25.1, C24.4)', async () => {
       const ids = numbered(5)
       const { keys } = await tenantWith(ids)
       const newest = ids.toReversed()
@@ -68,7 +68,7 @@ for (const engine of engines)
       assert.equal(all.body.data[0].data, newest[0])
     })
 
-    test('C25.1 a page that ends with the last token has no next; an empty list is one empty page', async () => {
+    test('a page that ends with the last token has no next; an empty list is one empty page (C25.1)', async () => {
       const { keys } = await tenantWith(numbered(4))
       assert.deepEqual(
         (await walk(keys.private, 'size=2')).map(page => page.length),
@@ -78,20 +78,20 @@ for (const engine of engines)
       assert.deepEqual(await walk(empty.keys.private, 'size=2'), [[]])
     })
 
-    test('C25.1 C24.4 tokens created at the same instant are ordered by id across pages', async () => {
+    test('tokens created at the same instant are ordered by id across pages (C25.1, C24.4)', async () => {
       const ids = numbered(7)
       const { keys } = await tenantWith(ids.toReversed(), true)
       for (const size of [1, 2, 3]) assert.deepEqual((await walk(keys.private, `size=${size}`)).flat(), ids)
     })
 
-    test('C25.1 the size may change from page to page', async () => {
+    test('the size may change from page to page (C25.1)', async () => {
       const { keys } = await tenantWith(numbered(5))
       const first = await vault.get('/v2/tokens?size=1', keys.private)
       const rest = await vault.get(`/v2/tokens?size=10&start=${first.body.pagination.next}`, keys.private)
       assert.deepEqual(idsOf(rest), numbered(4).toReversed())
     })
 
-    test('C25.2 tokens created or deleted between pages neither repeat nor hide others', async () => {
+    test('tokens created or deleted between pages neither repeat nor hide others (C25.2)', async () => {
       const ids = numbered(9)
       const { keys, create } = await tenantWith(ids)
       const pages = await walk(keys.private, 'size=3', async page => {
@@ -109,7 +109,7 @@ for (const engine of engines)
       ])
     })
 
-    test('C25.1 C24.6 the filters are those of the list by page', async () => {
+    test('the filters are those of the list by page (C25.1, C24.6)', async () => {
       const { keys, create } = await tenantWith([])
       await create('one', { metadata: { k: 'Red' }, containers: ['/a/'] })
       await create('two', { metadata: { k: 'blue' }, containers: ['/a/b/'] })
@@ -129,7 +129,7 @@ for (const engine of engines)
         assert.deepEqual((await walk(keys.private, `size=1&${encodeURI(query)}`)).flat(), found, query)
     })
 
-    test('C25.1 C24.5 pages show only what the caller may read, as it may see it', async () => {
+    test('pages show only what the caller may read, as it may see it (C25.1, C24.5)', async () => {
       const { keys, create } = await tenantWith([])
       await create('one', { containers: ['/a/'], mask: '{{ data | reveal_last: 1 }}' })
       await create('two', { containers: ['/b/'] })
@@ -144,7 +144,7 @@ for (const engine of engines)
       assert.equal((await vault.send('GET', '/v2/tokens')).status, 401)
     })
 
-    test('C12.7 a fingerprint finds no token that hides it from the caller, on any page', async () => {
+    test('a fingerprint finds no token that hides it from the caller, on any page (C12.7)', async () => {
       const { keys, create } = await tenantWith([])
       for (const id of ['one', 'two', 'three', 'four'])
         await create(id, { data: 'same', containers: id === 'two' ? ['/a/', '/secret/'] : ['/a/'] })
@@ -155,7 +155,7 @@ for (const engine of engines)
       assert.deepEqual(await walk(keys.narrow, query), [['four'], ['three'], ['one']])
     })
 
-    test('C25.3 a cursor is valid only unaltered, for its filters and its tenant', async () => {
+    test('a cursor is valid only unaltered, for its filters and its tenant (C25.3)', async () => {
       const { keys } = await tenantWith(numbered(3))
       const other = await tenantWith(numbered(3))
       const { next } = (
@@ -194,14 +194,14 @@ for (const engine of engines)
       assert.ok(!ids.includes('token-00'), 'a cursor does not show where it points')
     })
 
-    test('C25.3 a cursor survives a restart', async () => {
+    test('a cursor survives a restart (C25.3)', async () => {
       const { keys } = await tenantWith(numbered(2))
       const { next } = (await vault.get('/v2/tokens?size=1', keys.private)).body.pagination
       await vault.restart()
       assert.deepEqual(idsOf(await vault.get(`/v2/tokens?size=1&start=${next}`, keys.private)), ['token-000'])
     })
 
-    test('C25.1 C6.3 C24.2 bad parameters are refused', async () => {
+    test('bad parameters are refused (C25.1, C6.3, C24.2)', async () => {
       const { keys } = await tenantWith([])
       for (const query of [
         'page=1',
@@ -216,7 +216,7 @@ for (const engine of engines)
         assert.equal((await vault.get(`/v2/tokens?${query}`, keys.private)).status, 400, query)
     })
 
-    test('C25.1 C17.4 an expired token is on no page', async () => {
+    test('an expired token is on no page (C25.1, C17.4)', async () => {
       const { keys, create } = await tenantWith(numbered(2))
       await create('brief', { expires_at: new Date(vault.now + 60_000).toISOString() })
       assert.deepEqual((await walk(keys.private, 'size=1')).flat().length, 3)
@@ -224,7 +224,7 @@ for (const engine of engines)
       assert.deepEqual(await walk(keys.private, 'size=1'), [['token-001'], ['token-000']])
     })
 
-    test('C32.2 a token shown on a page counts as active this month', async () => {
+    test('a token shown on a page counts as active this month (C32.2)', async () => {
       const { keys } = await vault.tenant({
         ...devApplications,
         management: { type: 'management', permissions: ['report:read'] },
@@ -242,7 +242,7 @@ for (const engine of engines)
       assert.equal(await active(), 1)
     })
 
-    test('C25.3 a cursor continues a list with the same filters, in any order, and no other', async () => {
+    test('a cursor continues a list with the same filters, in any order, and no other (C25.3)', async () => {
       const { keys, create } = await tenantWith(['one', 'two', 'three'])
       for (const id of ['four', 'five']) await create(id, { data: 'same', containers: ['/a/'] })
       const { data } = (await vault.get('/tokens?id=four&id=one', keys.private)).body

@@ -4,7 +4,7 @@ import { onEveryEngine } from '../rig/every-engine.ts'
 import { devApplications, owner, type TestApplication, type TestVault } from '../rig/test-vault.ts'
 
 onEveryEngine('pages of a list', vault => {
-  test('C24.1 C24.2 C24.3 C24.4 §4.3.11 pages divide the list, newest first, ties by id', async () => {
+  test('pages divide the list, newest first, ties by id (C24.1, C24.2, C24.3, C24.4, §4.3.11)', async () => {
     const { keys } = await vault().tenant(devApplications)
     const ids = Array.from({ length: 25 }, (_, at) => `token-${String((at * 7) % 25).padStart(2, '0')}`)
     for (const [at, id] of ids.entries()) {
@@ -38,7 +38,7 @@ onEveryEngine('pages of a list', vault => {
     }
   })
 
-  test('C24.10 counts follow creates, moves and deletes', async () => {
+  test('counts follow creates, moves and deletes (C24.10)', async () => {
     const { keys } = await vault().tenant({ owner, some: reader('/a/'), nested: reader('/a/', '/a/x/') })
     const total = async (path: string, key: string): Promise<number> =>
       (await vault().get(path, key)).body.pagination.total_items
@@ -65,7 +65,7 @@ onEveryEngine('pages of a list', vault => {
     assert.deepEqual([await total('/tokens', keys.owner), await total('/tokens', keys.some)], [1, 0])
   })
 
-  test('C24.10 C17.4 an expired token counts no more, whether or not it was purged, however it is asked for', async () => {
+  test('an expired token counts no more, whether or not it was purged, however it is asked for (C24.10, C17.4)', async () => {
     const { keys } = await vault().tenant({ owner, some: reader('/a/'), nested: reader('/a/', '/a/x/') })
     const soon = new Date(vault().now + 1_000).toISOString()
     for (const expires_at of [soon, soon, undefined, undefined, undefined])
@@ -95,7 +95,7 @@ onEveryEngine('pages of a list', vault => {
     }
   })
 
-  test('C24.5 C24.10 C28.9 C19.3 lists and counts cover exactly what the caller may read, whatever the rules', async () => {
+  test('lists and counts cover exactly what the caller may read, whatever the rules (C24.5, C24.10, C28.9, C19.3)', async () => {
     const containers = ['/a/', '/a/b/', '/a/b/c/', '/ab/', '/b/', '/b/a/', '/c/']
     const rules: readonly (readonly string[])[] = [
       ['/'],

@@ -38,135 +38,143 @@ const population = [
 
 /** For `fingerprint` the test fills in that of the token `one`. */
 const filters: readonly { name: string; query: string; ids: readonly string[]; total?: number }[] = [
-  { name: 'C24.4 no filter', query: '', ids: ['epsilon', 'delta', 'gamma', 'beta', 'alpha'] },
-  { name: '§4.3.6 one id', query: 'id=alpha', ids: ['alpha'] },
-  { name: '§4.3.6 C24.6 several ids', query: 'id=alpha&id=gamma', ids: ['gamma', 'alpha'] },
-  { name: '§4.3.6 the same id twice', query: 'id=alpha&id=alpha', ids: ['alpha'] },
-  { name: '§4.3.6 ids that no token has', query: 'id=unknown&id=ALPHA&id=', ids: [] },
-  { name: '§4.3.6 a known id beside unknown ones', query: 'id=unknown&id=beta', ids: ['beta'] },
-  { name: '§4.3.7 one type', query: 'type=token', ids: ['epsilon', 'beta', 'alpha'] },
-  { name: '§4.3.7 C24.6 several types', query: 'type=card&type=bank', ids: ['delta', 'gamma'] },
-  { name: '§4.3.7 a type that no token has', query: 'type=card_number', ids: [] },
-  { name: 'C24.6 C19.3 a container and what is below it', query: 'container=/a/', ids: ['beta', 'alpha'] },
-  { name: 'C24.6 C19.3 a nested container', query: 'container=/a/b/', ids: ['beta'] },
-  { name: 'C24.6 C19.2 a container in upper case', query: 'container=/A/B/', ids: ['beta'] },
-  { name: 'C24.6 the second container of a token', query: 'container=/pci/', ids: ['epsilon', 'gamma'] },
-  { name: 'C24.6 C19.3 the root', query: 'container=/', ids: ['epsilon', 'delta', 'gamma', 'beta', 'alpha'] },
-  { name: 'C24.6 a container that no token has', query: 'container=/a/b/c/', ids: [] },
-  { name: 'C24.6 §2.1.7 a fingerprint', query: 'fingerprint=FINGERPRINT', ids: ['epsilon', 'alpha'] },
-  { name: 'C24.6 a fingerprint that no token has', query: 'fingerprint=abc', ids: [] },
+  { name: 'no filter (C24.4)', query: '', ids: ['epsilon', 'delta', 'gamma', 'beta', 'alpha'] },
+  { name: 'one id (§4.3.6)', query: 'id=alpha', ids: ['alpha'] },
+  { name: 'several ids (§4.3.6, C24.6)', query: 'id=alpha&id=gamma', ids: ['gamma', 'alpha'] },
+  { name: 'the same id twice (§4.3.6)', query: 'id=alpha&id=alpha', ids: ['alpha'] },
+  { name: 'ids that no token has (§4.3.6)', query: 'id=unknown&id=ALPHA&id=', ids: [] },
+  { name: 'a known id beside unknown ones (§4.3.6)', query: 'id=unknown&id=beta', ids: ['beta'] },
+  { name: 'one type (§4.3.7)', query: 'type=token', ids: ['epsilon', 'beta', 'alpha'] },
+  { name: 'several types (§4.3.7, C24.6)', query: 'type=card&type=bank', ids: ['delta', 'gamma'] },
+  { name: 'a type that no token has (§4.3.7)', query: 'type=card_number', ids: [] },
+  { name: 'a container and what is below it (C24.6, C19.3)', query: 'container=/a/', ids: ['beta', 'alpha'] },
+  { name: 'a nested container (C24.6, C19.3)', query: 'container=/a/b/', ids: ['beta'] },
+  { name: 'a container in upper case (C24.6, C19.2)', query: 'container=/A/B/', ids: ['beta'] },
+  { name: 'the second container of a token (C24.6)', query: 'container=/pci/', ids: ['epsilon', 'gamma'] },
   {
-    name: '§4.3.8 §4.3.2 metadata, whatever the letter case',
+    name: 'the root (C24.6, C19.3)',
+    query: 'container=/',
+    ids: ['epsilon', 'delta', 'gamma', 'beta', 'alpha'],
+  },
+  { name: 'a container that no token has (C24.6)', query: 'container=/a/b/c/', ids: [] },
+  { name: 'a fingerprint (C24.6, §2.1.7)', query: 'fingerprint=FINGERPRINT', ids: ['epsilon', 'alpha'] },
+  { name: 'a fingerprint that no token has (C24.6)', query: 'fingerprint=abc', ids: [] },
+  {
+    name: 'metadata, whatever the letter case (§4.3.8, §4.3.2)',
     query: 'metadata.colour=BLUE',
     ids: ['beta', 'alpha'],
   },
-  { name: '§4.3.2 C24.9 a part of a value', query: 'metadata.colour=blu', ids: [] },
-  { name: 'C24.9 the letter case of a key matters', query: 'metadata.size=l', ids: ['alpha'] },
-  { name: 'C24.9 a key in the other letter case', query: 'metadata.Size=l', ids: ['gamma'] },
+  { name: 'a part of a value (§4.3.2, C24.9)', query: 'metadata.colour=blu', ids: [] },
+  { name: 'the letter case of a key matters (C24.9)', query: 'metadata.size=l', ids: ['alpha'] },
+  { name: 'a key in the other letter case (C24.9)', query: 'metadata.Size=l', ids: ['gamma'] },
   {
-    name: 'C24.9 values compared after NFC',
+    name: 'values compared after NFC (C24.9)',
     query: `metadata.name=${encodeURIComponent('cafe\u0301 "K"')}`,
     ids: ['epsilon', 'delta'],
   },
-  { name: '§4.3.3 two keys', query: 'metadata.colour=blue&metadata.size=L', ids: ['alpha'] },
+  { name: 'two keys (§4.3.3)', query: 'metadata.colour=blue&metadata.size=L', ids: ['alpha'] },
   {
-    name: '§4.3.3 two keys that no token has together',
+    name: 'two keys that no token has together (§4.3.3)',
     query: 'metadata.colour=red&metadata.size=L',
     ids: [],
   },
   {
-    name: '§4.3.1 C24.8 the first value of a repeated key counts',
+    name: 'the first value of a repeated key counts (§4.3.1, C24.8)',
     query: 'metadata.colour=red&metadata.colour=blue',
     ids: ['gamma'],
   },
-  { name: '§4.3.8 an empty value', query: 'metadata.empty=', ids: ['alpha'] },
-  { name: '§4.3.8 a key without a value', query: 'metadata.empty', ids: ['alpha'] },
-  { name: '§4.3.8 a dot in a key and a plus for a space', query: 'metadata.a.b=X+Y', ids: ['beta'] },
-  { name: '§4.3.8 a percent-encoded key and value', query: 'metadata%2Ea%2Eb=x%20y', ids: ['beta'] },
-  { name: '§4.3.8 a key in brackets', query: 'metadata[colour]=BLUE', ids: ['beta', 'alpha'] },
+  { name: 'an empty value (§4.3.8)', query: 'metadata.empty=', ids: ['alpha'] },
+  { name: 'a key without a value (§4.3.8)', query: 'metadata.empty', ids: ['alpha'] },
+  { name: 'a dot in a key and a plus for a space (§4.3.8)', query: 'metadata.a.b=X+Y', ids: ['beta'] },
+  { name: 'a percent-encoded key and value (§4.3.8)', query: 'metadata%2Ea%2Eb=x%20y', ids: ['beta'] },
+  { name: 'a key in brackets (§4.3.8)', query: 'metadata[colour]=BLUE', ids: ['beta', 'alpha'] },
   {
-    name: '§4.3.3 §4.3.8 a key in percent-encoded brackets and one after a dot',
+    name: 'a key in percent-encoded brackets and one after a dot (§4.3.3, §4.3.8)',
     query: 'metadata%5Ba.b%5D=x%20y&metadata.colour=blue',
     ids: ['beta'],
   },
   {
-    name: '§4.3.1 a key repeated in the other spelling',
+    name: 'a key repeated in the other spelling (§4.3.1)',
     query: 'metadata[colour]=red&metadata.colour=blue',
     ids: ['gamma'],
   },
-  { name: '§4.3.8 a line break in a key', query: 'metadata.two%0Alines=x&metadata[two%0Alines]=x', ids: [] },
-  { name: '§4.3.8 a key that no token has', query: 'metadata.none=x', ids: [] },
-  { name: 'C8.7 fifty metadata keys', query: metadataKeys(50), ids: [] },
   {
-    name: '§4.3.8 keys that objects inherit',
+    name: 'a line break in a key (§4.3.8)',
+    query: 'metadata.two%0Alines=x&metadata[two%0Alines]=x',
+    ids: [],
+  },
+  { name: 'a key that no token has (§4.3.8)', query: 'metadata.none=x', ids: [] },
+  { name: 'fifty metadata keys (C8.7)', query: metadataKeys(50), ids: [] },
+  {
+    name: 'keys that objects inherit (§4.3.8)',
     query: 'metadata.constructor=x&metadata.__proto__=x',
     ids: [],
   },
   {
-    name: 'C24.6 metadata as one JSON parameter',
+    name: 'metadata as one JSON parameter (C24.6)',
     query: `metadata=${encodeURIComponent('{"colour":"bLUE","size":"l"}')}`,
     ids: ['alpha'],
   },
   {
-    name: '§4.3.1 C24.8 the first value of a key repeated in a JSON parameter counts',
+    name: 'the first value of a key repeated in a JSON parameter counts (§4.3.1, C24.8)',
     query: `metadata=${encodeURIComponent('{"colour" : "red", "colour":"blue"}')}`,
     ids: ['gamma'],
   },
   {
-    name: 'C24.6 quotes, colons and escapes in a JSON parameter',
+    name: 'quotes, colons and escapes in a JSON parameter (C24.6)',
     query: `metadata=${encodeURIComponent('{"\\u0063olour":"r\\u0065d","size":"\\"colour\\":\\"blue\\""}')}`,
     ids: [],
   },
   {
-    name: 'C24.6 escapes in a JSON parameter',
+    name: 'escapes in a JSON parameter (C24.6)',
     query: `metadata=${encodeURIComponent('{"\\u0063olour":"r\\u0065d"}')}`,
     ids: ['gamma'],
   },
   {
-    name: 'C24.6 C24.7 both spellings of metadata',
+    name: 'both spellings of metadata (C24.6, C24.7)',
     query: `metadata=${encodeURIComponent('{"colour":"blue"}')}&metadata.size=L`,
     ids: ['alpha'],
   },
   {
-    name: 'C24.7 both spellings of one key, and they agree',
+    name: 'both spellings of one key, and they agree (C24.7)',
     query: `metadata=${encodeURIComponent('{"size":"l"}')}&metadata.size=L`,
     ids: ['alpha'],
   },
   {
-    name: 'C24.7 both spellings of one key, and no token matches both',
+    name: 'both spellings of one key, and no token matches both (C24.7)',
     query: `metadata=${encodeURIComponent('{"size":"other"}')}&metadata.size=L`,
     ids: [],
   },
   {
-    name: 'C24.6 an empty JSON parameter',
+    name: 'an empty JSON parameter (C24.6)',
     query: 'metadata={}',
     ids: ['epsilon', 'delta', 'gamma', 'beta', 'alpha'],
   },
   {
-    name: 'C24.6 __proto__ in a JSON parameter',
+    name: '__proto__ in a JSON parameter (C24.6)',
     query: `metadata=${encodeURIComponent('{"__proto__":"x"}')}`,
     ids: [],
   },
-  { name: 'C24.7 type and container', query: 'type=token&container=/a/', ids: ['beta', 'alpha'] },
-  { name: 'C24.7 type and id', query: 'type=token&id=gamma&id=beta', ids: ['beta'] },
+  { name: 'type and container (C24.7)', query: 'type=token&container=/a/', ids: ['beta', 'alpha'] },
+  { name: 'type and id (C24.7)', query: 'type=token&id=gamma&id=beta', ids: ['beta'] },
   {
-    name: 'C24.7 C24.10 type and ids, more than the page holds',
+    name: 'type and ids, more than the page holds (C24.7, C24.10)',
     query: 'type=token&id=alpha&id=beta&size=1',
     ids: ['beta'],
     total: 2,
   },
   {
-    name: 'C24.7 every filter at once',
+    name: 'every filter at once (C24.7)',
     query:
       'id=alpha&id=epsilon&type=token&type=card&container=/a/&fingerprint=FINGERPRINT&metadata.colour=blue&page=1&size=5',
     ids: ['alpha'],
   },
   {
-    name: 'C24.7 fingerprint and container',
+    name: 'fingerprint and container (C24.7)',
     query: 'fingerprint=FINGERPRINT&container=/ab/',
     ids: ['epsilon'],
   },
-  { name: '§4.3.4 an empty query', query: '&&', ids: ['epsilon', 'delta', 'gamma', 'beta', 'alpha'] },
+  { name: 'an empty query (§4.3.4)', query: '&&', ids: ['epsilon', 'delta', 'gamma', 'beta', 'alpha'] },
 ]
 
 const refused: readonly {
@@ -176,70 +184,75 @@ const refused: readonly {
   absent?: readonly string[]
 }[] = [
   {
-    name: 'C6.3 an unknown parameter',
+    name: 'an unknown parameter (C6.3)',
     query: 'colour=ultramarine',
     errors: ['colour'],
     absent: ['ultramarine'],
   },
-  { name: 'C6.3 a parameter in the wrong letter case', query: 'Type=token', errors: ['Type'] },
+  { name: 'a parameter in the wrong letter case (C6.3)', query: 'Type=token', errors: ['Type'] },
   {
-    name: 'C6.3 C2.7 a parameter that could be a card number',
+    name: 'a parameter that could be a card number (C6.3, C2.7)',
     query: 'page=1&4242424242424242=x',
     errors: ['[key 2]'],
     absent: ['4242424242424242'],
   },
-  { name: 'C6.3 C2.6 a long parameter', query: `${'p'.repeat(100)}=1`, errors: ['p'.repeat(64)] },
-  { name: 'C6.3 metadata with empty brackets', query: 'metadata[]=x', errors: ['metadata[]'] },
-  { name: 'C6.3 metadata with an open bracket', query: 'metadata[colour=x', errors: ['metadata[colour'] },
-  { name: 'C6.3 metadata without a key', query: 'metadata.=x', errors: ['metadata.'] },
-  { name: 'C6.3 a bare equals sign', query: '=x', errors: ['[key 1]'] },
-  { name: 'C24.2 page 0', query: 'page=0', errors: ['page'] },
-  { name: 'C24.2 a negative page', query: 'page=-1', errors: ['page'] },
-  { name: 'C24.2 a page that is not an integer', query: 'page=1.0', errors: ['page'] },
-  { name: 'C24.2 a page that is not a number', query: 'page=second', errors: ['page'], absent: ['second'] },
-  { name: 'C24.2 an empty page', query: 'page=', errors: ['page'] },
+  { name: 'a long parameter (C6.3, C2.6)', query: `${'p'.repeat(100)}=1`, errors: ['p'.repeat(64)] },
+  { name: 'metadata with empty brackets (C6.3)', query: 'metadata[]=x', errors: ['metadata[]'] },
+  { name: 'metadata with an open bracket (C6.3)', query: 'metadata[colour=x', errors: ['metadata[colour'] },
+  { name: 'metadata without a key (C6.3)', query: 'metadata.=x', errors: ['metadata.'] },
+  { name: 'a bare equals sign (C6.3)', query: '=x', errors: ['[key 1]'] },
+  { name: 'page 0 (C24.2)', query: 'page=0', errors: ['page'] },
+  { name: 'a negative page (C24.2)', query: 'page=-1', errors: ['page'] },
+  { name: 'a page that is not an integer (C24.2)', query: 'page=1.0', errors: ['page'] },
+  { name: 'a page that is not a number (C24.2)', query: 'page=second', errors: ['page'], absent: ['second'] },
+  { name: 'an empty page (C24.2)', query: 'page=', errors: ['page'] },
   {
-    name: 'C24.2 a huge page',
+    name: 'a huge page (C24.2)',
     query: 'page=99999999999999999999',
     errors: ['page'],
     absent: ['9999999999'],
   },
-  { name: 'C24.2 size 0', query: 'size=0', errors: ['size'] },
-  { name: 'C24.2 C8.13 size 101', query: 'size=101', errors: ['size'] },
-  { name: 'C24.2 a size that is not an integer', query: 'size=1e1', errors: ['size'] },
-  { name: 'C24.2 a bad size and a bad page', query: 'size=0&page=0', errors: ['size', 'page'] },
-  { name: 'C6.3 a repeated page', query: 'page=1&page=2', errors: ['page'] },
-  { name: 'C6.3 a repeated size', query: 'size=1&size=1', errors: ['size'] },
-  { name: 'C6.3 a repeated container', query: 'container=/a/&container=/b/', errors: ['container'] },
-  { name: 'C6.3 a repeated fingerprint', query: 'fingerprint=a&fingerprint=b', errors: ['fingerprint'] },
-  { name: 'C6.3 repeated JSON metadata', query: 'metadata={}&metadata={}', errors: ['metadata'] },
-  { name: 'C9.9 an unknown type', query: 'type=token&type=passport', errors: ['type'], absent: ['passport'] },
+  { name: 'size 0 (C24.2)', query: 'size=0', errors: ['size'] },
+  { name: 'size 101 (C24.2, C8.13)', query: 'size=101', errors: ['size'] },
+  { name: 'a size that is not an integer (C24.2)', query: 'size=1e1', errors: ['size'] },
+  { name: 'a bad size and a bad page (C24.2)', query: 'size=0&page=0', errors: ['size', 'page'] },
+  { name: 'a repeated page (C6.3)', query: 'page=1&page=2', errors: ['page'] },
+  { name: 'a repeated size (C6.3)', query: 'size=1&size=1', errors: ['size'] },
+  { name: 'a repeated container (C6.3)', query: 'container=/a/&container=/b/', errors: ['container'] },
+  { name: 'a repeated fingerprint (C6.3)', query: 'fingerprint=a&fingerprint=b', errors: ['fingerprint'] },
+  { name: 'repeated JSON metadata (C6.3)', query: 'metadata={}&metadata={}', errors: ['metadata'] },
   {
-    name: 'C19.1 an invalid container',
+    name: 'an unknown type (C9.9)',
+    query: 'type=token&type=passport',
+    errors: ['type'],
+    absent: ['passport'],
+  },
+  {
+    name: 'an invalid container (C19.1)',
     query: 'container=nowhere',
     errors: ['container'],
     absent: ['nowhere'],
   },
   {
-    name: 'C24.6 metadata that is not JSON',
+    name: 'metadata that is not JSON (C24.6)',
     query: 'metadata=colour',
     errors: ['metadata'],
     absent: ['colour'],
   },
   ...['[1]', '["a"]', 'null', '"ab"', '7'].map(json => ({
-    name: 'C24.6 metadata that is not an object',
+    name: 'metadata that is not an object (C24.6)',
     query: `metadata=${encodeURIComponent(json)}`,
     errors: ['metadata'],
   })),
-  { name: 'C8.7 fifty-one metadata keys', query: metadataKeys(51), errors: ['metadata'] },
+  { name: 'fifty-one metadata keys (C8.7)', query: metadataKeys(51), errors: ['metadata'] },
   {
-    name: 'C24.6 metadata whose values are not strings',
+    name: 'metadata whose values are not strings (C24.6)',
     query: `metadata=${encodeURIComponent('{"a":12345678}')}`,
     errors: ['metadata'],
     absent: ['12345678'],
   },
   {
-    name: 'C24.6 metadata with a number that no double holds',
+    name: 'metadata with a number that no double holds (C24.6)',
     query: `metadata=${encodeURIComponent('{"a":12345678901234567890}')}`,
     errors: ['metadata'],
     absent: ['12345678901234567'],
@@ -276,12 +289,12 @@ onEveryEngine('list tokens', vault => {
       )
     })
 
-  test('C6.2 C6.3 the refusal of a misspelt filter suggests the right name', async () => {
+  test('the refusal of a misspelt filter suggests the right name (C6.2, C6.3)', async () => {
     const reply = await vault().get('/tokens?containers=/a/', keys.private)
     assert.match(reply.body.errors.containers[0], /did you mean container\?/)
   })
 
-  test('C24.6 C8.13 a hundred ids are fine, one more is too many', async () => {
+  test('a hundred ids are fine, one more is too many (C24.6, C8.13)', async () => {
     const ids = (count: number): string =>
       Array.from({ length: count }, (_, at) => `id=unknown-${at}`).join('&')
     const most = await vault().get(`/tokens?${ids(99)}&id=alpha`, keys.private)
@@ -292,14 +305,14 @@ onEveryEngine('list tokens', vault => {
     assert.deepEqual(Object.keys(reply.body.errors), ['id'])
   })
 
-  test('§2.6.1 §4.3.9 §4.3.10 each entry is the token as a get shows it', async () => {
+  test('each entry is the token as a get shows it (§2.6.1, §4.3.9, §4.3.10)', async () => {
     const { body } = await vault().get('/tokens', keys.private)
     assert.deepEqual(Object.keys(body).sort(), ['data', 'pagination'])
     for (const entry of body.data)
       assert.deepEqual(entry, (await vault().get(`/tokens/${entry.id}`, keys.private)).body)
   })
 
-  test('§1.3 a tenant sees no tokens of another', async () => {
+  test('a tenant sees no tokens of another (§1.3)', async () => {
     const other = await vault().tenant(devApplications)
     for (const query of [
       '',

@@ -22,7 +22,7 @@ const holders: Readonly<Record<string, readonly string[]>> = {
 }
 
 onOneEngine('permissions', 'refused before storage is asked', vault => {
-  test('C29.5 any key can list every permission with the application types that may hold it', async () => {
+  test('any key can list every permission with the application types that may hold it (C29.5)', async () => {
     const { keys } = await vault().tenant({ ...ownerAndManager, nothing: {}, public: { type: 'public' } })
     for (const key of Object.values(keys)) {
       const reply = await vault().get('/permissions', key)
@@ -42,7 +42,7 @@ onOneEngine('permissions', 'refused before storage is asked', vault => {
     assert.equal((await vault().get('/permissions?type=token:read', keys.owner)).status, 400)
   })
 
-  test('C29.5 the list can be filtered by application type', async () => {
+  test('the list can be filtered by application type (C29.5)', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     for (const type of ['public', 'private', 'management']) {
       const reply = granted(await vault().get(`/permissions?application_type=${type}`, keys.owner))
@@ -62,7 +62,7 @@ onOneEngine('permissions', 'refused before storage is asked', vault => {
 
   for (const [permission, types] of Object.entries(holders))
     for (const type of ['public', 'private', 'management'])
-      test(`C28.1 C28.2 C28.4 C28.5 ${permission} ${types.includes(type) ? 'can' : 'cannot'} be held by a ${type} application`, async () => {
+      test(`${permission} ${types.includes(type) ? 'can' : 'cannot'} be held by a ${type} application (C28.1, C28.2, C28.4, C28.5)`, async () => {
         const { keys } = await vault().tenant(ownerAndManager)
         const body = { name: 'x', type, permissions: [permission] }
         const reply = await vault().post('/applications', keys.manager, body)
@@ -76,54 +76,59 @@ onOneEngine('permissions', 'refused before storage is asked', vault => {
   /** Each endpoint, and the permission without which it answers 403. */
   const endpoints: readonly { name: string; method: string; path: string; needs: string; body?: unknown }[] =
     [
-      { name: '§5.4 tokenizing', method: 'POST', path: '/tokenize', needs: 'token:create', body: 'x' },
+      { name: 'tokenizing (§5.4)', method: 'POST', path: '/tokenize', needs: 'token:create', body: 'x' },
       {
-        name: '§5.4 creating a token',
+        name: 'creating a token (§5.4)',
         method: 'POST',
         path: '/tokens',
         needs: 'token:create',
         body: { type: 'token', data: 'x' },
       },
-      { name: '§5.5 listing tokens', method: 'GET', path: '/tokens', needs: 'token:read' },
-      { name: 'C25.1 listing tokens by cursor', method: 'GET', path: '/v2/tokens', needs: 'token:read' },
+      { name: 'listing tokens (§5.5)', method: 'GET', path: '/tokens', needs: 'token:read' },
+      { name: 'listing tokens by cursor (C25.1)', method: 'GET', path: '/v2/tokens', needs: 'token:read' },
       {
-        name: 'C26.1 searching tokens',
+        name: 'searching tokens (C26.1)',
         method: 'POST',
         path: '/tokens/search',
         needs: 'token:search',
         body: { query: 'type:token' },
       },
       {
-        name: 'C25.1 searching tokens by cursor',
+        name: 'searching tokens by cursor (C25.1)',
         method: 'POST',
         path: '/v2/tokens/search',
         needs: 'token:search',
         body: { query: 'type:token' },
       },
-      { name: '§5.5 getting a token', method: 'GET', path: '/tokens/a-token', needs: 'token:read' },
+      { name: 'getting a token (§5.5)', method: 'GET', path: '/tokens/a-token', needs: 'token:read' },
       {
-        name: '§5.6 updating a token',
+        name: 'updating a token (§5.6)',
         method: 'PATCH',
         path: '/tokens/a-token',
         needs: 'token:update',
         body: {},
       },
-      { name: '§5.7 deleting a token', method: 'DELETE', path: '/tokens/a-token', needs: 'token:delete' },
-      { name: '§5.8 getting the tenant', method: 'GET', path: '/tenants/self', needs: 'tenant:read' },
+      { name: 'deleting a token (§5.7)', method: 'DELETE', path: '/tokens/a-token', needs: 'token:delete' },
+      { name: 'getting the tenant (§5.8)', method: 'GET', path: '/tenants/self', needs: 'tenant:read' },
       {
-        name: '§5.9 updating the tenant',
+        name: 'updating the tenant (§5.9)',
         method: 'PUT',
         path: '/tenants/self',
         needs: 'tenant:update',
         body: { name: 'x' },
       },
       {
-        name: '§5.11 getting the usage report',
+        name: 'getting the usage report (§5.11)',
         method: 'GET',
         path: '/tenants/self/reports/usage',
         needs: 'report:read',
       },
-      { name: '§5.10 deleting the tenant', method: 'DELETE', path: '/tenants/self', needs: 'tenant:delete' },
+      {
+        name: 'deleting the tenant (§5.10)',
+        method: 'DELETE',
+        path: '/tenants/self',
+        needs: 'tenant:delete',
+      },
     ]
   for (const { name, method, path, needs, body } of endpoints)
     test(`${name} needs ${needs}, and no other permission will do (C2.12)`, async () => {
@@ -161,7 +166,7 @@ onOneEngine('permissions', 'refused before storage is asked', vault => {
       }
     })
 
-  test('§5.2 a general key creates and updates, a private one reads and deletes, a management one runs the tenant', async () => {
+  test('a general key creates and updates, a private one reads and deletes, a management one runs the tenant (§5.2)', async () => {
     const { keys } = await vault().tenant({
       general: { permissions: ['token:create', 'token:update'] },
       private: {

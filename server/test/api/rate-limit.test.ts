@@ -15,7 +15,7 @@ onOneEngine(
       return seen
     }
 
-    test('C2.22 C2.1 a key that exceeds its limit gets 429 with Retry-After', async () => {
+    test('a key that exceeds its limit gets 429 with Retry-After (C2.22, C2.1)', async () => {
       const { keys } = await vault().tenant(ownerAndManager)
       assert.deepEqual(await statuses(keys.owner, 3), [200, 200, 200])
       const reply = await ask(keys.owner)
@@ -25,7 +25,7 @@ onOneEngine(
       assert.ok(reply.headers.get('svc-trace-id'))
     })
 
-    test('C2.22 the allowance refills with time, up to the burst and no further', async () => {
+    test('the allowance refills with time, up to the burst and no further (C2.22)', async () => {
       const { keys } = await vault().tenant(ownerAndManager)
       assert.deepEqual(await statuses(keys.owner, 4), [200, 200, 200, 429])
       vault().now += 1_999
@@ -38,7 +38,7 @@ onOneEngine(
       assert.deepEqual(await statuses(keys.owner, 4), [200, 200, 200, 429])
     })
 
-    test('C2.22 a caller who waits as long as Retry-After says gets through', async () => {
+    test('a caller who waits as long as Retry-After says gets through (C2.22)', async () => {
       const { keys } = await vault().tenant(ownerAndManager)
       await statuses(keys.owner, 3)
       vault().now += 700
@@ -48,7 +48,7 @@ onOneEngine(
       assert.equal((await ask(keys.owner)).status, 200)
     })
 
-    test('C2.22 a clock set back takes no allowance away', async () => {
+    test('a clock set back takes no allowance away (C2.22)', async () => {
       const { keys } = await vault().tenant(ownerAndManager)
       assert.deepEqual(await statuses(keys.owner, 3), [200, 200, 200])
       vault().now -= 3_600_000
@@ -57,7 +57,7 @@ onOneEngine(
       assert.equal((await ask(keys.owner)).status, 200)
     })
 
-    test('C2.22 each key has its own allowance, even two keys of one application', async () => {
+    test('each key has its own allowance, even two keys of one application (C2.22)', async () => {
       const { keys } = await vault().tenant(ownerAndManager)
       const { id, key } = await newApplication(vault(), keys.manager, {})
       const further = granted(await vault().post(`/applications/${id}/keys`, keys.manager, {})).key
@@ -66,7 +66,7 @@ onOneEngine(
       assert.deepEqual(await statuses(keys.owner, 1), [200])
     })
 
-    test('C3.1 429 comes after 401 and before everything else', async () => {
+    test('429 comes after 401 and before everything else (C3.1)', async () => {
       const { keys } = await vault().tenant(ownerAndManager)
       await statuses(keys.owner, 3)
       assert.equal((await vault().get('/tenants/self', keys.owner)).status, 429, 'before 403')
@@ -77,7 +77,7 @@ onOneEngine(
       for (let time = 0; time < 10; time++) assert.equal((await vault().send('GET', '/tokens')).status, 401)
     })
 
-    test('C2.22 a request over the limit does nothing, and a failed one counts', async () => {
+    test('a request over the limit does nothing, and a failed one counts (C2.22)', async () => {
       const { keys } = await vault().tenant({ ...ownerAndManager, counter: ownerAndManager.owner })
       for (const status of [403, 404, 400])
         assert.equal(
@@ -93,7 +93,7 @@ onOneEngine(
       assert.equal(granted(await vault().get('/tokens', keys.counter)).pagination.total_items, 0)
     })
 
-    test('C36.1 C36.2 C36.3 C2.22 endpoints that need no key have no limit', async () => {
+    test('endpoints that need no key have no limit (C36.1, C36.2, C36.3, C2.22)', async () => {
       const { keys } = await vault().tenant(ownerAndManager)
       await statuses(keys.owner, 4)
       for (let time = 0; time < 10; time++)
@@ -103,7 +103,7 @@ onOneEngine(
         }
     })
 
-    test('C33.2 a replay counts like any other request', async () => {
+    test('a replay counts like any other request (C33.2)', async () => {
       const { keys } = await vault().tenant(ownerAndManager)
       const send = () =>
         vault().send('POST', '/tokens', {
@@ -121,7 +121,7 @@ onOneEngine(
 )
 
 onOneEngine('without a rate limit', 'counted in memory', vault => {
-  test('C2.22 there is no limit unless one is set', async () => {
+  test('there is no limit unless one is set (C2.22)', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const replies = await Promise.all(
       Array.from({ length: 300 }, () => vault().get('/permissions', keys.owner)),

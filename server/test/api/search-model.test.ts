@@ -305,7 +305,7 @@ for (const engine of engines)
       return { keyOf, names, tokens }
     }
 
-    test('C26 every search finds what the model finds, by page and by cursor', async () => {
+    test('every search finds what the model finds, by page and by cursor (C26)', async () => {
       let answered = 0
       await fc.assert(
         fc.asyncProperty(
@@ -353,7 +353,7 @@ for (const engine of engines)
       assert.ok(answered > tries(90), `only ${answered} searches were answered`)
     })
 
-    test('C24 C25 every list shows what the model finds, by page and by cursor', async () => {
+    test('every list shows what the model finds, by page and by cursor (C24, C25)', async () => {
       await fc.assert(
         fc.asyncProperty(
           fc.array(newToken, { maxLength: 8 }),

@@ -20,7 +20,7 @@ onEveryEngine('search tokens by cursor', vault => {
   }
   const ids = (body: { data: { id: string }[] }): string[] => body.data.map(({ id }) => id)
 
-  test('C25.1 C25.2 pages follow one another, whatever is created or deleted between them', async () => {
+  test('pages follow one another, whatever is created or deleted between them (C25.1, C25.2)', async () => {
     const key = await filled()
     const first = granted(await vault().post(path, key, { query, size: 2, start: null }))
     assert.deepEqual(Object.keys(first.pagination), ['page_size', 'next'])
@@ -36,7 +36,7 @@ onEveryEngine('search tokens by cursor', vault => {
     assert.deepEqual(ids(last), ['token-2', 'token-0'])
   })
 
-  test('C25.3 a cursor is valid only for its query and its tenant, and not for a list', async () => {
+  test('a cursor is valid only for its query and its tenant, and not for a list (C25.3)', async () => {
     const key = await filled()
     const { next } = granted(await vault().post(path, key, { query, size: 1 })).pagination
     const list = granted(await vault().get('/v2/tokens?size=1', key)).pagination.next
@@ -57,7 +57,7 @@ onEveryEngine('search tokens by cursor', vault => {
     ])
   })
 
-  test('C26.7 C25.1 tokens that redact hides from a search leave no gap on a page', async () => {
+  test('tokens that redact hides from a search leave no gap on a page (C26.7, C25.1)', async () => {
     const both = ['token:read', 'token:search'] as const
     const { keys } = await vault().tenant({
       ...ownerAndManager,
@@ -82,7 +82,7 @@ onEveryEngine('search tokens by cursor', vault => {
     assert.deepEqual(ids(last), ['oldest'])
   })
 
-  test('C26.9 C6.3 C24.2 bad input is refused at its field', async () => {
+  test('bad input is refused at its field (C26.9, C6.3, C24.2)', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const wrong: [body: object, field: string][] = [
       [{ query: 'NOT type:card' }, 'query'],

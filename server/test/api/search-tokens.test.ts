@@ -83,13 +83,13 @@ for (const engine of engines)
       return ids
     }
 
-    test('C5.3 C6.1 an empty start, which client libraries of compatible services send, asks for nothing', async () => {
+    test('an empty start, which client libraries of compatible services send, asks for nothing (C5.3, C6.1)', async () => {
       const reply = await search('id:blue', { page: null, start: null, size: null })
       assert.equal(reply.status, 200, reply.text)
       assert.deepEqual(Object.keys((await search('id:blue', { start: 'x' })).body.errors), ['start'])
     })
 
-    test('C26.4 a key with a space is told from a value with one', async () => {
+    test('a key with a space is told from a value with one (C26.4)', async () => {
       const { keys: other } = await vault.tenant(devApplications)
       await vault.create(other.general, { id: 'key', type: 'token', data: 'x', metadata: { 'a b': 'c' } })
       await vault.create(other.general, { id: 'value', type: 'token', data: 'y', metadata: { a: 'b c' } })
@@ -139,10 +139,10 @@ for (const engine of engines)
       ['C26.5', 'container:/a/* -modified_at:[* TO *]', 'both', 'red'],
     ]
     for (const [ids, query, ...expected] of answers)
-      test(`${ids} ${query} finds ${expected.join(' ') || 'nothing'}`, async () =>
+      test(`${query} finds ${expected.join(' ') || 'nothing'} (${ids.replaceAll(' ', ', ')})`, async () =>
         assert.deepEqual(await found(query), expected))
 
-    test('C26.3 tokens are found by who created and who changed them', async () => {
+    test('tokens are found by who created and who changed them (C26.3)', async () => {
       const generalId = (await vault.get('/applications/key', keys.general)).body.id
       assert.deepEqual(await found(`container:/a/* created_by:${generalId}`), ['both', 'blue', 'red'])
       assert.deepEqual(await found(`container:/a/* created_by:${editorId}`), [])
@@ -159,18 +159,18 @@ for (const engine of engines)
       ['id:red OR (type:token created_by:"\0")', 'red'],
     ]
     for (const [query, ...expected] of withZero)
-      test(`C26.3 C26.4 C5.5 a value that contains NUL equals nothing: ${JSON.stringify(query)}`, async () => {
+      test(`a value that contains NUL equals nothing: ${JSON.stringify(query)} (C26.3, C26.4, C5.5)`, async () => {
         assert.deepEqual(await found(query), expected)
         const behind = await search(query, { page: 2, size: 10 })
         assert.deepEqual([behind.body.pagination.total_items, behind.body.data], [expected.length, []])
       })
 
-    test('C26.3 a fingerprint finds its token', async () => {
+    test('a fingerprint finds its token (C26.3)', async () => {
       const { fingerprint } = (await vault.get('/tokens/plain', keys.private)).body
       assert.deepEqual(await found(`fingerprint:${fingerprint}`), ['plain'])
     })
 
-    test('C26.1 C24.1 C24.2 pages work as in a list', async () => {
+    test('pages work as in a list (C26.1, C24.1, C24.2)', async () => {
       const ids = async (page: number, size: number) => {
         const { status, body } = await search('container:/*', { page, size })
         assert.equal(status, 200)
@@ -211,7 +211,7 @@ for (const engine of engines)
       }
     })
 
-    test('C24.5 C28.9 a search that asks for one term counts only what the caller may find', async () => {
+    test('a search that asks for one term counts only what the caller may find (C24.5, C28.9)', async () => {
       for (const [key, total] of [
         [keys.private, 4],
         [keys.onlyA, 3],
@@ -222,7 +222,7 @@ for (const engine of engines)
       }
     })
 
-    test('C24.10 alternatives that overlap or repeat each other count no token twice, nor an expired one', async () => {
+    test('alternatives that overlap or repeat each other count no token twice, nor an expired one (C24.10)', async () => {
       const { keys } = await vault.tenant(devApplications)
       const made = [
         { containers: ['/a/'] },
@@ -250,7 +250,7 @@ for (const engine of engines)
         }
     })
 
-    test('C26.9 a search of many alternatives is answered, however many rules the caller has', async () => {
+    test('a search of many alternatives is answered, however many rules the caller has (C26.9)', async () => {
       const roots = ['/a/', ...Array.from({ length: 49 }, (_, at) => `/rule-${at}/`)]
       const rules = roots.map((container, at) => rule(at + 1, container, 'mask', 'read', 'search'))
       const { keys } = await vault.tenant({ ...devApplications, many: { rules } })
@@ -265,7 +265,7 @@ for (const engine of engines)
       )
     })
 
-    test('C26.1 a search needs token:search and finds only what token:read covers as well', async () => {
+    test('a search needs token:search and finds only what token:read covers as well (C26.1)', async () => {
       assert.equal((await search('id:red', {}, keys.reader)).status, 403)
       assert.equal((await vault.send('POST', '/tokens/search', { body: { query: 'id:red' } })).status, 401)
       assert.deepEqual(await found('container:/*', keys.blind), [])
@@ -274,7 +274,7 @@ for (const engine of engines)
       assert.deepEqual(await found('container:/*', keys.searchA), ['both', 'blue', 'red'])
     })
 
-    test('C26.2 C12.1 each token is shown as a read would show it', async () => {
+    test('each token is shown as a read would show it (C26.2, C12.1)', async () => {
       for (const key of [keys.private, keys.masked, keys.redacted, keys.onlyA]) {
         const { body } = await search('container:/*', {}, key)
         assert.ok(body.data.length > 0)
@@ -283,7 +283,7 @@ for (const engine of engines)
       }
     })
 
-    test('C26.7 under redact, data and fingerprint terms match nothing, even when negated', async () => {
+    test('under redact, data and fingerprint terms match nothing, even when negated (C26.7)', async () => {
       const { fingerprint } = (await vault.get('/tokens/blue', keys.private)).body
       for (const term of ['data:blue', `fingerprint:${fingerprint}`]) {
         assert.deepEqual(await found(term, keys.masked), ['blue'])
@@ -311,7 +311,7 @@ for (const engine of engines)
       [`id:"${'x'.repeat(limits.searchQueryCharactersMax)}"`, Number.NaN],
     ]
     for (const [query, position] of bad)
-      test(`C26.8 C26.9 C8.14 ${query.slice(0, 40) || 'an empty query'} is refused${Number.isNaN(position) ? '' : ` at character ${position}`}`, async () => {
+      test(`${query.slice(0, 40) || 'an empty query'} is refused${Number.isNaN(position) ? '' : ` at character ${position}`} (C26.8, C26.9, C8.14)`, async () => {
         const reply = await search(query)
         assert.equal(reply.status, 400)
         assert.deepEqual(Object.keys(reply.body.errors), ['query'])
@@ -320,7 +320,7 @@ for (const engine of engines)
         assertAbsent({ answer: reply.text, log: vault.log.join('\n') }, ['4242424242', 'xxxxxxxx'])
       })
 
-    test('C26.5 C26.9 the refusal of a date shows every form that is accepted, and each of them is', async () => {
+    test('the refusal of a date shows every form that is accepted, and each of them is (C26.5, C26.9)', async () => {
       const { body } = await search('type:token created_at:soon')
       const [, forms = ''] =
         /a date must be like (.*), and a range must not end/.exec(body.errors.query[0]) ?? []
@@ -329,14 +329,14 @@ for (const engine of engines)
       for (const form of shown) assert.equal((await search(`created_at:"${form}"`)).status, 200, form)
     })
 
-    test('C8.14 the length of a query is counted in code points', async () => {
+    test('the length of a query is counted in code points (C8.14)', async () => {
       const frame = 'id:""'.length
       const fits = '𝒳'.repeat(limits.searchQueryCharactersMax - frame)
       assert.equal((await search(`id:"${fits}"`)).status, 200)
       assert.equal((await search(`id:"${fits}𝒳"`)).status, 400)
     })
 
-    test('C33.11 a search is a read: the idempotency header is ignored', async () => {
+    test('a search is a read: the idempotency header is ignored (C33.11)', async () => {
       const send = (query: string) =>
         vault.send('POST', '/tokens/search', {
           key: keys.private,
@@ -349,7 +349,7 @@ for (const engine of engines)
       assert.equal(second.headers.get('idempotent-replayed'), null)
     })
 
-    test('C26.8 the plan names fields and numbers but no values, and starts from the rarest term', async () => {
+    test('the plan names fields and numbers but no values, and starts from the rarest term (C26.8)', async () => {
       const query = 'container:/* metadata.tone:cold type:token -data:"red paint"'
       const { body } = await search(query, { explain: true })
       assert.deepEqual(body.plan, {
@@ -398,7 +398,7 @@ for (const engine of engines)
       assert.equal((await search(query)).body.plan, undefined)
     })
 
-    test('C26.8 a search starts from the rarest term even when nobody asks for its plan', async t => {
+    test('a search starts from the rarest term even when nobody asks for its plan (C26.8)', async t => {
       const asked = t.mock.method(vault.store, 'listTokens').mock
       const orders = ['metadata.tone:cold type:token', 'type:token metadata.tone:cold']
       for (const query of orders) assert.equal((await search(query)).body.data.length, 1)
@@ -407,7 +407,7 @@ for (const engine of engines)
       assert.deepEqual(rarestNamedFirst, rarestNamedLast)
     })
 
-    test('C26.4 C7.4 NOT with an id that no token can have leaves nothing out', async () => {
+    test('NOT with an id that no token can have leaves nothing out (C26.4, C7.4)', async () => {
       const { keys: own } = await vault.tenant(devApplications)
       // Both engines write a lone surrogate like this character.
       await vault.create(own.general, { id: 'id-\ufffd', type: 'token', data: 'x' })
@@ -420,7 +420,7 @@ for (const engine of engines)
       const pairs = Array.from({ length: 6 }, (_, at) => `(type:token OR -metadata.k${at}:v)`)
       const heavy = `metadata.tone:warm ${pairs.join(' ')} -id:red`
 
-      test('C26.8 opens each token once instead, and says so', async t => {
+      test('opens each token once instead, and says so (C26.8)', async t => {
         const asked = t.mock.method(vault.store, 'listTokens').mock
         const { body } = await search(heavy, { explain: true })
         assert.deepEqual(
@@ -447,7 +447,7 @@ for (const engine of engines)
         assert.deepEqual(steps.slice(2), Array(6).fill({ do: 'open', field: 'type', touched_rows: 1 }))
       })
 
-      test('C24.10 C26.8 alternatives of which a token meets one at most are counted by the index', async () => {
+      test('alternatives of which a token meets one at most are counted by the index (C24.10, C26.8)', async () => {
         const few = ['/a/', '/b/', '/c/', '/d/'].map((at, n) => rule(n + 1, at, 'reveal', 'read', 'search'))
         const { keys: own } = await vault.tenant({ ...devApplications, few: { rules: few } })
         const countedBy = async (terms: string[]): Promise<string> =>
@@ -458,7 +458,7 @@ for (const engine of engines)
         assert.equal(await countedBy(values.map(() => 'metadata.g:v')), 'opening')
       })
 
-      test('C26.2 C24.5 the plan tells a caller who may not see all tokens nothing about the others', async () => {
+      test('the plan tells a caller who may not see all tokens nothing about the others (C26.2, C24.5)', async () => {
         const { plan } = (await search(heavy, { explain: true }, keys.onlyA)).body
         assert.equal(plan.counted_by, 'opening')
         assert.doesNotMatch(JSON.stringify(plan), /_rows/)
@@ -492,7 +492,7 @@ for (const engine of engines)
       ['id:red metadata.tone:cold -id:blue', ['id 1, metadata.tone 1, id 0']],
     ]
     for (const [query, branches] of touching)
-      test(`C26.8 the plan says how many rows each step touched: ${query}`, async () => {
+      test(`the plan says how many rows each step touched: ${query} (C26.8)`, async () => {
         const asked = query.replaceAll('EDITOR', editorId).replaceAll('LAST', afterLast)
         const { plan } = (await search(asked, { explain: true })).body
         assert.deepEqual(
@@ -503,7 +503,7 @@ for (const engine of engines)
         )
       })
 
-    test('C26.7 under redact the count of an alternative does not tell whether data holds a value', async () => {
+    test('under redact the count of an alternative does not tell whether data holds a value (C26.7)', async () => {
       const queries = [
         'type:token (metadata.a:none OR data:blue)',
         'type:token (data:blue OR metadata.a:none)',
@@ -515,7 +515,7 @@ for (const engine of engines)
       }
     })
 
-    test('C26.7 a rule for another permission does not make a hidden value countable', async () => {
+    test('a rule for another permission does not make a hidden value countable (C26.7)', async () => {
       const { keys: own } = await vault.tenant({
         ...devApplications,
         part: {
@@ -538,7 +538,7 @@ for (const engine of engines)
       assert.equal(listed.body.pagination.total_items, 0)
     })
 
-    test('C26.6 C7.4 data finds a number by its digits, however JSON writes it', async () => {
+    test('data finds a number by its digits, however JSON writes it (C26.6, C7.4)', async () => {
       const { keys: own } = await vault.tenant(devApplications)
       for (const data of [1e21, 123456789e15, -1.5e-7])
         await vault.create(own.general, {
@@ -551,13 +551,13 @@ for (const engine of engines)
           assert.equal((await search(query, {}, own.private)).body.pagination.total_items, 1, query)
     })
 
-    test('C26.2 C24.5 a caller who may search in only one container sees no numbers in a plan, even if it reads everywhere', async () => {
+    test('a caller who may search in only one container sees no numbers in a plan, even if it reads everywhere (C26.2, C24.5)', async () => {
       const { body } = await search('type:token', { explain: true }, keys.searchA)
       assert.equal(body.pagination.total_items, 3)
       assert.doesNotMatch(JSON.stringify(body.plan), /_rows/)
     })
 
-    test('C26.8 the steps of a plan are counted until a million rows have been touched', async t => {
+    test('the steps of a plan are counted until a million rows have been touched (C26.8)', async t => {
       t.mock.method(vault.store, 'countTokens', async () => 600_000)
       const branch = 'type:token container:/a/ -metadata.tone:cold -id:red'
       const { plan } = (await search(`(${branch}) OR (${branch})`, { explain: true })).body
@@ -571,7 +571,7 @@ for (const engine of engines)
       ])
     })
 
-    test('C26.2 C24.5 the plan tells a caller who may not see all tokens nothing about the others', async () => {
+    test('the plan tells a caller who may not see all tokens nothing about the others (C26.2, C24.5)', async () => {
       const { body } = await search('type:token OR id:red', { explain: true }, keys.onlyA)
       assert.deepEqual(body.plan, {
         counted_by: 'index',
@@ -592,7 +592,7 @@ for (const engine of engines)
       })
     })
 
-    test('C26.1 C17.4 C17.5 C27.1 a search finds tokens as they are now, after writes, moves, expiry and deletes', async () => {
+    test('a search finds tokens as they are now, after writes, moves, expiry and deletes (C26.1, C17.4, C17.5, C27.1)', async () => {
       const { keys } = await vault.tenant(devApplications)
       const ids = async (query: string): Promise<string[]> =>
         (await search(query, {}, keys.private)).body.data.map((token: { id: string }) => token.id)
@@ -621,7 +621,7 @@ for (const engine of engines)
       assert.deepEqual(await ids('type:token'), [])
     })
 
-    test('C26.1 C24.10 more tokens than are read or opened at once are counted and paged exactly', async () => {
+    test('more tokens than are read or opened at once are counted and paged exactly (C26.1, C24.10)', async () => {
       const { keys } = await vault.tenant({ ...devApplications, part: partlyRedacted })
       const count = 2 * pace.searchBatchRows + 100
       const ids = Array.from({ length: count }, (_, index) => `many-${String(index).padStart(5, '0')}`)
@@ -651,12 +651,12 @@ for (const engine of engines)
       }
     })
 
-    test('C26.1 a tenant finds no tokens of another', async () => {
+    test('a tenant finds no tokens of another (C26.1)', async () => {
       const other = await vault.tenant(devApplications)
       assert.deepEqual(await found('container:/* OR id:red OR data:blue', other.keys.private), [])
     })
 
-    test('C32.2 a token that a search shows counts as active this month, one that it only counts does not', async () => {
+    test('a token that a search shows counts as active this month, one that it only counts does not (C32.2)', async () => {
       const { keys } = await vault.tenant({
         ...devApplications,
         management: { type: 'management', permissions: ['report:read'] },

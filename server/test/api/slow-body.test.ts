@@ -11,7 +11,7 @@ onEveryEngine('grants that change while a body is arriving', vault => {
   const searcher = { permissions: ['token:search', 'token:read', 'token:create'] as const }
   const text = { type: 'token', data: 'something' }
 
-  test('C27.2 C2.11 a key revoked meanwhile creates no other key', async () => {
+  test('a key revoked meanwhile creates no other key (C27.2, C2.11)', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const made = await newApplication(vault(), keys.manager, {
       name: 'second',
@@ -29,7 +29,7 @@ onEveryEngine('grants that change while a body is arriving', vault => {
     assert.deepEqual((await vault().get(`/applications/${made.id}/keys`, keys.manager)).body, [])
   })
 
-  test('C27.2 C2.11 a key whose application is deleted meanwhile deletes no token, though no body is expected', async () => {
+  test('a key whose application is deleted meanwhile deletes no token, though no body is expected (C27.2, C2.11)', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const made = await newApplication(vault(), keys.manager, { permissions: ['token:delete'] })
     const { id } = await vault().create(keys.owner, text)
@@ -39,7 +39,7 @@ onEveryEngine('grants that change while a body is arriving', vault => {
     assert.equal((await vault().get(`/tokens/${id}`, keys.owner)).status, 200)
   })
 
-  test('C31.8 C27.2 a search in a tenant deleted meanwhile is refused', async () => {
+  test('a search in a tenant deleted meanwhile is refused (C31.8, C27.2)', async () => {
     const { keys } = await vault().tenant({
       ...ownerAndManager,
       searcher: { permissions: [...searcher.permissions] },
@@ -54,7 +54,7 @@ onEveryEngine('grants that change while a body is arriving', vault => {
     assert.equal((await held.finish()).status, 401)
   })
 
-  test('C27.2 C28.1 permissions and rules are those in force when the body has arrived', async () => {
+  test('permissions and rules are those in force when the body has arrived (C27.2, C28.1)', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const made = await newApplication(vault(), keys.manager, {
       name: 'narrowed',
@@ -79,7 +79,7 @@ onEveryEngine('grants that change while a body is arriving', vault => {
     assert.equal((await vault().get('/tokens', keys.owner)).body.pagination.total_items, 0)
   })
 
-  test('C2.11 a key that expired meanwhile is refused', async () => {
+  test('a key that expired meanwhile is refused (C2.11)', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const made = await newApplication(vault(), keys.manager, {
       name: 'short-lived',
@@ -95,7 +95,7 @@ onEveryEngine('grants that change while a body is arriving', vault => {
     assert.equal((await held.finish()).status, 401)
   })
 
-  test('C2.23 a request whose key cannot be looked up again gets 503, and later ones are answered', async () => {
+  test('a request whose key cannot be looked up again gets 503, and later ones are answered (C2.23)', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const held = await holdRequest(vault(), 'POST', '/tokens', { key: keys.owner, body: text })
     const { store } = vault()
@@ -132,7 +132,7 @@ onEveryEngine('grants that change while a body is arriving', vault => {
       401,
     ],
   ] as const)
-    test(`C27.2 C27.3 a change is refused if its key ${name} between its checks and its write`, async () => {
+    test(`a change is refused if its key ${name} between its checks and its write (C27.2, C27.3)`, async () => {
       const { keys } = await vault().tenant(ownerAndManager)
       const made = await newApplication(vault(), keys.manager, {
         name: 'second',
@@ -157,7 +157,7 @@ onEveryEngine('grants that change while a body is arriving', vault => {
       assert.equal((await vault().get(`/applications/${own}/keys`, keys.manager)).body.length, 1)
     })
 
-  test('C27.2 C2.12 a caller whose permission was taken away meanwhile grants nothing to another application', async () => {
+  test('a caller whose permission was taken away meanwhile grants nothing to another application (C27.2, C2.12)', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const deputy = await newApplication(vault(), keys.manager, {
       name: 'deputy',

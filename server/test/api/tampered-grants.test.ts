@@ -338,7 +338,7 @@ onEveryEngine('tampered grants', vault => {
 
   const refusedKeys: [string, string][] = []
   for (const { name, do: act, refused, names } of attacks)
-    test(`C30.2 C2.11 ${name}: the affected keys get 401, and the log names the row`, async () => {
+    test(`${name}: the affected keys get 401, and the log names the row (C30.2, C2.11)`, async () => {
       const world = await start()
       const { ours, theirs, token } = world
       const unknown = appearance(await vault().get('/applications/key', newApiKeyText('private')))
@@ -369,14 +369,14 @@ onEveryEngine('tampered grants', vault => {
       for (const who of refused) refusedKeys.push([`${name}: ${who}`, ours.keys[who]])
     })
 
-  test('C30.2 C2.11 all of these keys are refused after a restart too', async () => {
+  test('all of these keys are refused after a restart too (C30.2, C2.11)', async () => {
     assert.ok(refusedKeys.length >= attacks.length, 'each attack came before')
     await vault().restart()
     for (const [whose, key] of refusedKeys)
       assert.equal((await vault().get('/applications/key', key)).status, 401, whose)
   })
 
-  test('C27.2 an unannounced change of grants is noticed all the same', async () => {
+  test('an unannounced change of grants is noticed all the same (C27.2)', async () => {
     const { ours } = await start()
     const { engine, folder } = vault()
     assert.equal((await vault().get('/applications/key', ours.keys.weak)).status, 200)
@@ -394,7 +394,7 @@ onEveryEngine('tampered grants', vault => {
     'an impossible number': 1e300,
     'a blob': new Uint8Array(8),
   }))
-    test(`C29.7 C30.2 an expired key whose row is given ${what} stays expired`, async t => {
+    test(`an expired key whose row is given ${what} stays expired (C29.7, C30.2)`, async t => {
       const { ours, expired, token } = await start()
       assert.equal((await vault().get('/applications/key', expired.key)).status, 200)
       try {
@@ -416,7 +416,7 @@ onEveryEngine('tampered grants', vault => {
       assert.equal((await vault().get('/tokens', ours.keys.weak)).status, 403, 'the other key goes on')
     })
 
-  test('C30.2 a made-up key does not work, whatever row is written for it', async () => {
+  test('a made-up key does not work, whatever row is written for it (C30.2)', async () => {
     const { ours, token } = await start()
     const { owner } = ours.apiKeys
     const text = newApiKeyText('private')
@@ -440,7 +440,7 @@ onEveryEngine('tampered grants', vault => {
     granted(await vault().get(`/tokens/${token}`, ours.keys.owner))
   })
 
-  test('C29.7 last_used_at and the revision grant nothing and may hold anything', async () => {
+  test('last_used_at and the revision grant nothing and may hold anything (C29.7)', async () => {
     const { ours, token } = await start()
     await vault().service.clockwork.runAll()
     for (const value of [-7, 'never'])
@@ -457,7 +457,7 @@ onEveryEngine('tampered grants', vault => {
   })
 
   for (const revision of ['9007199254740992', '9223372036854775807', '-1', '1.5', "'x'"])
-    test(`C27.2 C29.4 a key can be revoked, and its tenant changed, if the revision of the tenant is ${revision}`, async () => {
+    test(`a key can be revoked, and its tenant changed, if the revision of the tenant is ${revision} (C27.2, C29.4)`, async () => {
       const { ours, token } = await start()
       await tamper(vault(), `UPDATE tenants SET revision = ${revision} WHERE tenant = ${ours.tenant}`).catch(
         error => assert.ok(isRefusedByType(error)),
@@ -469,7 +469,7 @@ onEveryEngine('tampered grants', vault => {
       granted(await vault().send('PUT', '/tenants/self', { key: ours.keys.manager, body: { name: 'x' } }))
     })
 
-  test("C31.7 C31.9 the keys of a tenant do not open under another tenant's name", async () => {
+  test("the keys of a tenant do not open under another tenant's name (C31.7, C31.9)", async () => {
     const { ours, theirs, token } = await start()
     const { column } = vault().engine.keyBytes
     await tamper(
@@ -484,7 +484,7 @@ onEveryEngine('tampered grants', vault => {
     granted(await vault().get('/tokens', theirs.keys.owner))
   })
 
-  test('C2.17 the list of applications fails if one row does not open, and the log names the row', async () => {
+  test('the list of applications fails if one row does not open, and the log names the row (C2.17)', async () => {
     const { ours } = await start()
     await tamper(
       vault(),

@@ -23,7 +23,7 @@ onEveryEngine('two nodes on one storage', vault => {
   const here: typeof there = (method, path, key, sent) =>
     vault().send(method, path, { key, ...(sent !== undefined && { body: sent }) })
 
-  test('C27.1 each node sees at once what the other has written', async () => {
+  test('each node sees at once what the other has written (C27.1)', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const { id } = granted(await here('POST', '/tokens', keys.owner, body))
     assert.equal(granted(await there('GET', `/tokens/${id}`, keys.owner)).data, body.data)
@@ -38,7 +38,7 @@ onEveryEngine('two nodes on one storage', vault => {
     assert.equal(granted(await here('GET', '/tokens', keys.owner)).pagination.total_items, 0)
   })
 
-  test('C27.1 C2.2 a node reads what was sealed with a key it has not heard of yet', async () => {
+  test('a node reads what was sealed with a key it has not heard of yet (C27.1, C2.2)', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     granted(await there('GET', '/tokens', keys.owner))
     const { grantsEpoch } = node.store
@@ -58,7 +58,7 @@ onEveryEngine('two nodes on one storage', vault => {
     }
   })
 
-  test('C27.2 C26 a tenant deleted on another node does not stop the reports of the others', async () => {
+  test('a tenant deleted on another node does not stop the reports of the others (C27.2, C26)', async () => {
     const [gone, living] = [await vault().tenant(ownerAndManager), await vault().tenant(ownerAndManager)]
     for (const { keys } of [gone, living]) granted(await there('POST', '/tokens', keys.owner, body))
     granted(await here('DELETE', '/tenants/self', gone.keys.manager))
@@ -113,7 +113,7 @@ onEveryEngine('two nodes on one storage', vault => {
     },
   ]
   for (const { name, act, reads, creates } of grants)
-    test(`C27.2 once ${name} on one node, the other knows it with its next request`, async () => {
+    test(`once ${name} on one node, the other knows it with its next request (C27.2)`, async () => {
       const { keys } = await vault().tenant(ownerAndManager)
       const { id, key } = await newApplication(vault(), keys.manager, {
         permissions: ['token:create', 'token:read'],
@@ -126,7 +126,7 @@ onEveryEngine('two nodes on one storage', vault => {
       assert.equal((await there('POST', '/tokens', key, body)).status, creates)
     })
 
-  test('C27.2 a new key and a changed setting take effect on the other node at once', async () => {
+  test('a new key and a changed setting take effect on the other node at once (C27.2)', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const { id } = await newApplication(vault(), keys.manager, { permissions: ['token:create'] })
     const { key } = granted(await there('POST', `/applications/${id}/keys`, keys.manager, {}))
@@ -154,7 +154,7 @@ onEveryEngine('two nodes on one storage', vault => {
     return [await slowly, quickly]
   }
 
-  test('C27.3 a write under way on one node when the other deletes the tenant gets 401', async () => {
+  test('a write under way on one node when the other deletes the tenant gets 401 (C27.3)', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const [slow, fast] = await race(
       () => here('POST', '/tokens', keys.owner, body),
@@ -163,7 +163,7 @@ onEveryEngine('two nodes on one storage', vault => {
     assert.deepEqual([slow.status, fast.status], [401, 204])
   })
 
-  test('C29.4 C2.18 when two nodes each revoke one of the last two management keys, one key stays', async () => {
+  test('when two nodes each revoke one of the last two management keys, one key stays (C29.4, C2.18)', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const own = granted(await here('GET', '/applications/key', keys.manager)).id
     const other = granted(await here('POST', `/applications/${own}/keys`, keys.manager, {}))
@@ -176,7 +176,7 @@ onEveryEngine('two nodes on one storage', vault => {
     granted(await here('GET', '/applications', keys.manager))
   })
 
-  test('C31.2 C8.17 settings and the limit on keys hold in a race between nodes', async () => {
+  test('settings and the limit on keys hold in a race between nodes (C31.2, C8.17)', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const [one, two] = await race(
       () =>
@@ -200,7 +200,7 @@ onEveryEngine('two nodes on one storage', vault => {
     assert.equal(granted(await here('GET', `/applications/${id}/keys`, keys.manager)).length, 10)
   })
 
-  test('C15.9 C18.8 C16.4 tokens stay consistent in a race between nodes', async () => {
+  test('tokens stay consistent in a race between nodes (C15.9, C18.8, C16.4)', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const twin = { ...body, deduplicate_token: true }
     const [one, two] = await race(
@@ -230,7 +230,7 @@ onEveryEngine('two nodes on one storage', vault => {
     assert.equal(granted(await there('GET', '/tokens', keys.owner)).pagination.total_items, 1)
   })
 
-  test('C32.2 a token read on both nodes counts as active once', async () => {
+  test('a token read on both nodes counts as active once (C32.2)', async () => {
     vault().now = Date.parse('2026-03-31T23:59:59Z')
     const { keys } = await vault().tenant(ownerAndManager)
     const { id } = granted(await here('POST', '/tokens', keys.owner, body))

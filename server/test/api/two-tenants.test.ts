@@ -88,7 +88,7 @@ onEveryEngine('two tenants', vault => {
     return row.tenant
   }
 
-  test('C31.9 every endpoint with an id in its path is covered below', () => {
+  test('every endpoint with an id in its path is covered below (C31.9)', () => {
     const naming = Object.values<Endpoint>(endpoints).filter(({ path }) => path.includes(':'))
     assert.deepEqual(naming.map(({ id }) => id).sort(), Object.keys(asked).sort())
   })
@@ -97,7 +97,7 @@ onEveryEngine('two tenants', vault => {
     const endpoint = Object.values<Endpoint>(endpoints).find(({ id }) => id === endpointId)
     assert.ok(endpoint)
     const { method, path } = endpoint
-    test(`§1.3 C31.9 C2.13 C2.14 ${method} ${path}: what another tenant has looks like what does not exist`, async () => {
+    test(`${method} ${path}: what another tenant has looks like what does not exist (§1.3, C31.9, C2.13, C2.14)`, async () => {
       const [ours, theirs] = [await found(), await found()]
       const theirNumber = await numberOf(theirs)
       const send = (id: string, keyId: string, body: unknown): Promise<TestReply> =>
@@ -128,7 +128,7 @@ onEveryEngine('two tenants', vault => {
     })
   }
 
-  test('§1.3 C24.5 C24.10 nothing of another tenant is listed or counted, whatever the filter', async () => {
+  test('nothing of another tenant is listed or counted, whatever the filter (§1.3, C24.5, C24.10)', async () => {
     const [ours, theirs] = [await found(), await found()]
     const { fingerprint } = granted(await vault().get(`/tokens/${theirs.token}`, theirs.keys.owner))
     const list = async ({ keys }: Tenant, query: string) =>
@@ -164,7 +164,7 @@ onEveryEngine('two tenants', vault => {
     assert.equal(applications.body.pagination.total_items, 3)
   })
 
-  test('C32.1 C32.2 activity in another tenant changes no count', async () => {
+  test('activity in another tenant changes no count (C32.1, C32.2)', async () => {
     const [ours, theirs] = [await found(), await found()]
     const usage = async () => (await vault().get('/tenants/self/reports/usage', ours.keys.manager)).text
     const before = await usage()
@@ -175,7 +175,7 @@ onEveryEngine('two tenants', vault => {
     assert.equal(await usage(), before)
   })
 
-  test('C16.4 C15.3 C14.1 ids, equal values and fingerprints do not collide across tenants', async () => {
+  test('ids, equal values and fingerprints do not collide across tenants (C16.4, C15.3, C14.1)', async () => {
     const [ours, theirs] = [await found(), await found()]
     const before = await stateOf(vault(), await numberOf(theirs))
     const same = granted(await vault().post('/tokens', ours.keys.owner, { ...card, id: theirs.chosen }))
@@ -194,7 +194,7 @@ onEveryEngine('two tenants', vault => {
     assert.equal((await vault().get(`/tokens/${theirs.chosen}`, theirs.keys.owner)).status, 200)
   })
 
-  test('C33.1 an idempotency key that another tenant has used is new', async () => {
+  test('an idempotency key that another tenant has used is new (C33.1)', async () => {
     const [ours, theirs] = [await found(), await found()]
     const send = ({ keys }: Tenant, who: Who, method: string, path: string, body: unknown) =>
       vault().send(method, path, { key: keys[who], body, headers: { 'svc-idempotency-key': 'used-by-both' } })
@@ -212,7 +212,7 @@ onEveryEngine('two tenants', vault => {
       }
   })
 
-  test('§5.3 C27.2 settings, applications and keys change for their own tenant only', async () => {
+  test('settings, applications and keys change for their own tenant only (§5.3, C27.2)', async () => {
     const [ours, theirs] = [await found(), await found()]
     const before = await stateOf(vault(), await numberOf(theirs))
     const { manager } = ours.keys
@@ -230,7 +230,7 @@ onEveryEngine('two tenants', vault => {
     granted(await vault().get('/tokens', theirs.keys.owner))
   })
 
-  test('§5.3 each answer belongs to the tenant of its key, however many requests run at once', async () => {
+  test('each answer belongs to the tenant of its key, however many requests run at once (§5.3)', async () => {
     const tenants = [await found(), await found(), await found()]
     const answers = await Promise.all(
       Array.from({ length: 60 }, async (_, at) => {

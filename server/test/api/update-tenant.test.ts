@@ -11,26 +11,26 @@ const asBorn: Settings = { fingerprint_tokens: 'true', deduplicate_tokens: 'fals
 
 /** What is sent to a tenant with default settings, and what its settings are then. */
 const accepted: readonly { name: string; send: unknown; settings: Settings }[] = [
-  { name: 'C31.2 leaving settings out keeps them all', send: {}, settings: asBorn },
-  { name: 'C5.3 null settings keep them all', send: { settings: null }, settings: asBorn },
-  { name: 'C31.2 empty settings keep them all', send: { settings: {} }, settings: asBorn },
+  { name: 'leaving settings out keeps them all (C31.2)', send: {}, settings: asBorn },
+  { name: 'null settings keep them all (C5.3)', send: { settings: null }, settings: asBorn },
+  { name: 'empty settings keep them all (C31.2)', send: { settings: {} }, settings: asBorn },
   {
-    name: 'C31.2 changing deduplicate_tokens leaves fingerprint_tokens',
+    name: 'changing deduplicate_tokens leaves fingerprint_tokens (C31.2)',
     send: { settings: { deduplicate_tokens: 'true' } },
     settings: { ...asBorn, deduplicate_tokens: 'true' },
   },
   {
-    name: 'C31.2 changing fingerprint_tokens leaves deduplicate_tokens',
+    name: 'changing fingerprint_tokens leaves deduplicate_tokens (C31.2)',
     send: { settings: { fingerprint_tokens: 'false' } },
     settings: { ...asBorn, fingerprint_tokens: 'false' },
   },
   {
-    name: 'C31.3 §2.4.9 both settings as strings',
+    name: 'both settings as strings (C31.3, §2.4.9)',
     send: { settings: { fingerprint_tokens: 'false', deduplicate_tokens: 'true' } },
     settings: { fingerprint_tokens: 'false', deduplicate_tokens: 'true' },
   },
   {
-    name: 'C31.3 §2.4.9 both settings as booleans',
+    name: 'both settings as booleans (C31.3, §2.4.9)',
     send: { settings: { fingerprint_tokens: false, deduplicate_tokens: true } },
     settings: { fingerprint_tokens: 'false', deduplicate_tokens: 'true' },
   },
@@ -40,57 +40,57 @@ const longest = '\u{1F511}'.repeat(200)
 
 /** What is refused, and at which places; nothing changes. */
 const refused: readonly { name: string; send: unknown; errors: readonly string[]; absent?: string }[] = [
-  { name: '§4.8.2 a missing name', send: {}, errors: ['name'] },
-  { name: '§4.8.2 a null name', send: { name: null }, errors: ['name'] },
-  { name: 'C8.15 an empty name', send: { name: '' }, errors: ['name'] },
+  { name: 'a missing name (§4.8.2)', send: {}, errors: ['name'] },
+  { name: 'a null name (§4.8.2)', send: { name: null }, errors: ['name'] },
+  { name: 'an empty name (C8.15)', send: { name: '' }, errors: ['name'] },
   {
-    name: '§4.8.2 §8.1 C8.15 a name of 201 characters',
+    name: 'a name of 201 characters (§4.8.2, §8.1, C8.15)',
     send: { name: `${longest}s` },
     errors: ['name'],
     absent: longest,
   },
-  { name: '§4.8.2 a name that is not a string', send: { name: 7 }, errors: ['name'] },
+  { name: 'a name that is not a string (§4.8.2)', send: { name: 7 }, errors: ['name'] },
   {
-    name: 'C31.4 an unknown setting',
+    name: 'an unknown setting (C31.4)',
     send: { name: 'x', settings: { colour: 'true' } },
     errors: ['settings.colour'],
   },
   {
-    name: 'C31.4 C6.2 a misspelt setting',
+    name: 'a misspelt setting (C31.4, C6.2)',
     send: { name: 'x', settings: { deduplicate_token: 'true' } },
     errors: ['settings.deduplicate_token'],
   },
   {
-    name: 'C31.3 any other spelling of a boolean',
+    name: 'any other spelling of a boolean (C31.3)',
     send: { name: 'x', settings: { fingerprint_tokens: 'True', deduplicate_tokens: 'yes-4242' } },
     errors: ['settings.deduplicate_tokens', 'settings.fingerprint_tokens'],
     absent: 'yes-4242',
   },
   {
-    name: 'C31.3 a number in place of a boolean',
+    name: 'a number in place of a boolean (C31.3)',
     send: { name: 'x', settings: { fingerprint_tokens: 1, deduplicate_tokens: 0 } },
     errors: ['settings.deduplicate_tokens', 'settings.fingerprint_tokens'],
   },
   {
-    name: 'C31.3 a null setting',
+    name: 'a null setting (C31.3)',
     send: { name: 'x', settings: { fingerprint_tokens: null } },
     errors: ['settings.fingerprint_tokens'],
   },
   {
-    name: '§4.8.3 a string in place of settings',
+    name: 'a string in place of settings (§4.8.3)',
     send: { name: 'x', settings: 'true' },
     errors: ['settings'],
   },
-  { name: '§4.8.3 a list in place of settings', send: { name: 'x', settings: [] }, errors: ['settings'] },
-  { name: 'C6.1 an unknown field', send: { name: 'x', owner_id: 'x' }, errors: ['owner_id'] },
+  { name: 'a list in place of settings (§4.8.3)', send: { name: 'x', settings: [] }, errors: ['settings'] },
+  { name: 'an unknown field (C6.1)', send: { name: 'x', owner_id: 'x' }, errors: ['owner_id'] },
   {
-    name: 'C6.1 a field that only the answer has',
+    name: 'a field that only the answer has (C6.1)',
     send: { name: 'x', id: 'x', created_by: 'x' },
     errors: ['created_by', 'id'],
   },
-  { name: '§4.8.5 a body that is not an object', send: ['x'], errors: ['$'] },
+  { name: 'a body that is not an object (§4.8.5)', send: ['x'], errors: ['$'] },
   {
-    name: '§4.8.5 a body with several faults',
+    name: 'a body with several faults (§4.8.5)',
     send: { settings: { a: 1 }, b: 2 },
     errors: ['b', 'name', 'settings.a'],
   },
@@ -108,10 +108,10 @@ onEveryEngine('update the tenant', vault => {
       assert.equal(reply.status, 200)
       assert.equal(reply.body.name, 'New name')
       assert.deepEqual(reply.body.settings, settings)
-      assert.deepEqual(await read(keys.manager), reply.body, '§4.8.4 the answer is the tenant as it is now')
+      assert.deepEqual(await read(keys.manager), reply.body, 'the answer is the tenant as it is now (§4.8.4)')
     })
 
-  test('C31.2 settings from earlier updates are kept too', async () => {
+  test('settings from earlier updates are kept too (C31.2)', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     await put(keys.manager, { name: 'x', settings: { deduplicate_tokens: true } })
     await put(keys.manager, { name: 'x', settings: { fingerprint_tokens: false } })
@@ -121,7 +121,7 @@ onEveryEngine('update the tenant', vault => {
     })
   })
 
-  test('§4.8.2 §8.1 C8.15 C8.18 a name has 1 to 200 characters, however they are encoded', async () => {
+  test('a name has 1 to 200 characters, however they are encoded (§4.8.2, §8.1, C8.15, C8.18)', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     for (const name of ['x', ' ', longest, 'a'.repeat(200), 'e\u0301'.repeat(100)])
       assert.equal(granted(await put(keys.manager, { name })).name, name)
@@ -141,7 +141,7 @@ onEveryEngine('update the tenant', vault => {
       assert.deepEqual(await read(keys.manager), before, '§7.3')
     })
 
-  test('C6.2 the refusal of a misspelt setting suggests the right name', async () => {
+  test('the refusal of a misspelt setting suggests the right name (C6.2)', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const { body } = await put(keys.manager, { name: 'x', settings: { deduplicate_token: 'true' } })
     assert.deepEqual(body.errors['settings.deduplicate_token'], [
@@ -149,7 +149,7 @@ onEveryEngine('update the tenant', vault => {
     ])
   })
 
-  test('§4.8.1 §5.9 an update needs tenant:update and application/json', async () => {
+  test('an update needs tenant:update and application/json (§4.8.1, §5.9)', async () => {
     const { keys } = await vault().tenant({
       ...ownerAndManager,
       updater: { type: 'management', permissions: ['tenant:update'] },
@@ -166,7 +166,7 @@ onEveryEngine('update the tenant', vault => {
     assert.equal((await put(keys.updater, { name: 'x' })).status, 200)
   })
 
-  test('C31.2 neither of two updates computed from the same state of the tenant loses its changes', async () => {
+  test('neither of two updates computed from the same state of the tenant loses its changes (C31.2)', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const gate = commitGate(vault())
     const updates = [
@@ -185,7 +185,7 @@ onEveryEngine('update the tenant', vault => {
     assert.ok(replies.some(({ body }) => JSON.stringify(body) === JSON.stringify(after)))
   })
 
-  test('§4.8.4 many updates at once all succeed, and the tenant matches the answer to one of them', async () => {
+  test('many updates at once all succeed, and the tenant matches the answer to one of them (§4.8.4)', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const gate = commitGate(vault())
     const updates = Array.from({ length: 32 }, (_, index) => put(keys.manager, { name: `name ${index}` }))
@@ -199,7 +199,7 @@ onEveryEngine('update the tenant', vault => {
     assert.ok(replies.some(({ body }) => JSON.stringify(body) === JSON.stringify(after)))
   })
 
-  test('§2.4.10 §2.4.11 C14.5 C14.6 C27.2 fingerprint_tokens takes effect with the next write', async () => {
+  test('fingerprint_tokens takes effect with the next write (§2.4.10, §2.4.11, C14.5, C14.6, C27.2)', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const create = async (body: object) => granted(await vault().post('/tokens', keys.owner, body))
     const token = { type: 'token', data: 'value' }
@@ -215,7 +215,7 @@ onEveryEngine('update the tenant', vault => {
     assert.equal('fingerprint' in granted(await vault().get(`/tokens/${without.id}`, keys.owner)), false)
   })
 
-  test('§2.4.12 C15.1 C27.2 deduplicate_tokens takes effect with the next write', async () => {
+  test('deduplicate_tokens takes effect with the next write (§2.4.12, C15.1, C27.2)', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const create = async () =>
       granted(await vault().post('/tokens', keys.owner, { type: 'token', data: 'v' }))
@@ -228,14 +228,14 @@ onEveryEngine('update the tenant', vault => {
     assert.notEqual((await create()).id, first.id)
   })
 
-  test('C31.9 another tenant keeps its name and settings', async () => {
+  test('another tenant keeps its name and settings (C31.9)', async () => {
     const [ours, theirs] = [await vault().tenant(ownerAndManager), await vault().tenant(ownerAndManager)]
     const before = await read(theirs.keys.manager)
     granted(await put(ours.keys.manager, { name: 'ours', settings: { fingerprint_tokens: false } }))
     assert.deepEqual(await read(theirs.keys.manager), before)
   })
 
-  test('C34.7 name and settings survive a restart', async () => {
+  test('name and settings survive a restart (C34.7)', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
     const { body } = await put(keys.manager, { name: 'kept', settings: { deduplicate_tokens: true } })
     await vault().restart()

@@ -21,107 +21,112 @@ const refusals: readonly {
   errors: readonly string[]
   absent?: readonly string[]
 }[] = [
-  { name: 'C18.3 data: null', given: token('abc'), patch: { data: null }, errors: ['data'] },
-  { name: 'C16.7 a change of the id', given: token('abc'), patch: { id: 'another-id' }, errors: ['id'] },
+  { name: 'data: null (C18.3)', given: token('abc'), patch: { data: null }, errors: ['data'] },
+  { name: 'a change of the id (C16.7)', given: token('abc'), patch: { id: 'another-id' }, errors: ['id'] },
   {
-    name: 'C16.7 a change of the type',
+    name: 'a change of the type (C16.7)',
     given: token('abc'),
     patch: { type: 'card_number' },
     errors: ['type'],
   },
   {
-    name: 'C16.7 a change of the tenant',
+    name: 'a change of the tenant (C16.7)',
     given: token('abc'),
     patch: { tenant_id: '6b9a7f0e-7f3c-4a55-9d0c-0f5f6a0c1d2e' },
     errors: ['tenant_id'],
   },
   {
-    name: 'C16.7 id, type and tenant, even as null',
+    name: 'id, type and tenant, even as null (C16.7)',
     given: token('abc'),
     patch: { id: null, type: null, tenant_id: null },
     errors: ['id', 'type', 'tenant_id'],
   },
   {
-    name: 'C6.1 fields that only answers have',
+    name: 'fields that only answers have (C6.1)',
     given: token('abc'),
     patch: { fingerprint: 'abcdefgh', created_at: '2026', modified_by: 'someone' },
     errors: ['fingerprint', 'created_at', 'modified_by'],
   },
   {
-    name: 'C6.1 an unknown field beside a good one',
+    name: 'an unknown field beside a good one (C6.1)',
     given: token('abc'),
     patch: { data: 'changed', meta: {} },
     errors: ['meta'],
   },
   {
-    name: 'C18.5 §7.3 an invalid card number',
+    name: 'an invalid card number (C18.5, §7.3)',
     given: card,
     patch: { data: { number: '4242424242424241' } },
     errors: ['data.number'],
   },
   {
-    name: 'C18.5 a card without a number',
+    name: 'a card without a number (C18.5)',
     given: card,
     patch: { data: { number: null } },
     errors: ['data.number'],
   },
-  { name: 'C18.5 card data that is not an object', given: card, patch: { data: 'a text' }, errors: ['data'] },
   {
-    name: 'C18.5 C10.7 a card with an unknown property',
+    name: 'card data that is not an object (C18.5)',
+    given: card,
+    patch: { data: 'a text' },
+    errors: ['data'],
+  },
+  {
+    name: 'a card with an unknown property (C18.5, C10.7)',
     given: card,
     patch: { data: { cvv: '73737' } },
     errors: ['data.cvv'],
   },
   {
-    name: 'C10.7 C13.1 C2.7 an unknown property, named by its position in the patch, not in the card',
+    name: 'an unknown property, named by its position in the patch, not in the card (C10.7, C13.1, C2.7)',
     given: card,
     patch: { data: { cvc: '456', n73737373: 'x' } },
     errors: ['data[key 2]'],
   },
   {
-    name: 'C18.5 §7.4 a routing number with a wrong checksum',
+    name: 'a routing number with a wrong checksum (C18.5, §7.4)',
     given: bank,
     patch: { data: { routing_number: '021000022' } },
     errors: ['data.routing_number'],
   },
   {
-    name: 'C18.5 C9.7 an invalid social security number',
+    name: 'an invalid social security number (C18.5, C9.7)',
     given: ssn,
     patch: { data: '078-05-112' },
     errors: ['data'],
   },
   {
-    name: 'C18.5 data that the mask cannot render',
+    name: 'data that the mask cannot render (C18.5)',
     given: token('abcdef', { mask: '{{ data | reveal_last: 4 }}' }),
     patch: { data: { an: 'object' } },
     errors: ['mask'],
   },
   {
-    name: 'C18.5 data that an index cannot render',
+    name: 'data that an index cannot render (C18.5)',
     given: token(8, { search_indexes: ['{{ data | plus: 1 }}'] }),
     patch: { data: 'eight' },
     errors: ['search_indexes[0]'],
   },
   {
-    name: 'C18.5 C20.4 a mask that cannot be parsed',
+    name: 'a mask that cannot be parsed (C18.5, C20.4)',
     given: token({ a: 1 }, { mask: { a: '{{ data.a }}' } }),
     patch: { mask: { b: '{{ dat }}' } },
     errors: ['mask.b'],
   },
   {
-    name: 'C13.6 C18.5 a mask that would show a card number',
+    name: 'a mask that would show a card number (C13.6, C18.5)',
     given: card,
     patch: { mask: { number: '{{ data.number }}' } },
     errors: ['mask'],
   },
   {
-    name: 'C11.6 a mask that names the cvc',
+    name: 'a mask that names the cvc (C11.6)',
     given: card,
     patch: { mask: { cvc: '{{ data.cvc }}' } },
     errors: ['mask.cvc'],
   },
   {
-    name: 'C18.5 C8.10 a mask that grows too large',
+    name: 'a mask that grows too large (C18.5, C8.10)',
     given: token('abc', {
       mask: Array(40)
         .fill('m'.repeat(398))
@@ -131,7 +136,7 @@ const refusals: readonly {
     errors: ['mask'],
   },
   {
-    name: 'C18.5 C8.7 metadata that grows to too many keys',
+    name: 'metadata that grows to too many keys (C18.5, C8.7)',
     given: token('abc', {
       metadata: Object.fromEntries(Array.from({ length: 50 }, (_, at) => [`k${at}`, 'v'])),
     }),
@@ -139,73 +144,73 @@ const refusals: readonly {
     errors: ['metadata'],
   },
   {
-    name: 'C8.7 metadata values that are not strings',
+    name: 'metadata values that are not strings (C8.7)',
     given: token('abc'),
     patch: { metadata: { a: 123456, b: ['listed'] } },
     errors: ['metadata.a', 'metadata.b'],
   },
   {
-    name: 'C8.7 a metadata value of 1,025 characters',
+    name: 'a metadata value of 1,025 characters (C8.7)',
     given: token('abc'),
     patch: { metadata: { a: 'v'.repeat(1_025) } },
     errors: ['metadata.a'],
   },
   {
-    name: 'C19.4 an empty list of containers',
+    name: 'an empty list of containers (C19.4)',
     given: token('abc'),
     patch: { containers: [] },
     errors: ['containers'],
   },
   {
-    name: 'C19.1 C19.4 bad containers',
+    name: 'bad containers (C19.1, C19.4)',
     given: token('abc'),
     patch: { containers: ['/a/', '/A/', 'nowhere'] },
     errors: ['containers[1]', 'containers[2]'],
   },
   {
-    name: 'C8.8 eleven indexes',
+    name: 'eleven indexes (C8.8)',
     given: token('abc'),
     patch: { search_indexes: Array(11).fill('{{ data }}') },
     errors: ['search_indexes'],
   },
   {
-    name: 'C20.4 an index that cannot be parsed',
+    name: 'an index that cannot be parsed (C20.4)',
     given: token('abc'),
     patch: { search_indexes: ['{{ data }}', '{{'] },
     errors: ['search_indexes[1]'],
   },
   {
-    name: 'C14.7 a fingerprint expression that renders nothing',
+    name: 'a fingerprint expression that renders nothing (C14.7)',
     given: token('abc'),
     patch: { fingerprint_expression: '{{ data.none }}' },
     errors: ['fingerprint_expression'],
   },
   {
-    name: 'C17.2 an expiry in the past',
+    name: 'an expiry in the past (C17.2)',
     given: token('abc'),
     patch: { expires_at: '2020-01-01' },
     errors: ['expires_at'],
   },
   {
-    name: 'C18.6 one bad field among good ones',
+    name: 'one bad field among good ones (C18.6)',
     given: token('abc'),
     patch: { data: 'changed', metadata: { a: 'b' }, containers: ['/moved/'], expires_at: 'never' },
     errors: ['expires_at'],
   },
-  { name: 'C2.10 a body that is not an object', given: token('abc'), patch: ['abcdef'], errors: ['$'] },
-  { name: 'C2.10 a body that is null', given: token('abc'), patch: null, errors: ['$'] },
+  { name: 'a body that is not an object (C2.10)', given: token('abc'), patch: ['abcdef'], errors: ['$'] },
+  { name: 'a body that is null (C2.10)', given: token('abc'), patch: null, errors: ['$'] },
 ]
 
 /** Refusals that depend on stored data, so only callers who can read the token get them (C13). */
 const toldToReaders: typeof refusals = [
   ...[number, '4242 4242-4242.4242', `of ${number}.`].map(text => ({
-    name: `C16.8 C18.5 the card number in metadata, written ${text}`,
+    name: `the card number in metadata, written ${text} (C16.8, C18.5)`,
     given: { ...card, metadata: { of: 'x' } },
     patch: { metadata: { of: null, n: text } },
     errors: ['metadata.n'],
   })),
   {
-    name: 'C16.8 C18.5 the social security number in metadata, with other data of the patch',
+    name: 'the social security number in metadata, with other data of the patch (C16.8, C18.5)',
     given: ssn,
     patch: { expires_at: '2100-01-01', metadata: { n: '078051120' } },
     errors: ['metadata.n'],
@@ -215,115 +220,115 @@ const toldToReaders: typeof refusals = [
 /** Refusals that do not depend on stored data, so callers who cannot read the token get them too (C13). */
 const toldToAll: typeof refusals = [
   {
-    name: 'C16.6 C18.5 a card number that the id contains',
+    name: 'a card number that the id contains (C16.6, C18.5)',
     given: { ...card, id: 'of-5555555555554444' },
     patch: { data: { number: '5555555555554444' } },
     errors: ['data'],
   },
   {
-    name: 'C16.6 C18.5 an account number that the id contains',
+    name: 'an account number that the id contains (C16.6, C18.5)',
     given: { ...bank, id: 'account 555' },
     patch: { data: { account_number: '555' } },
     errors: ['data'],
   },
   {
-    name: 'C16.6 C18.5 a social security number that the id contains',
+    name: 'a social security number that the id contains (C16.6, C18.5)',
     given: { ...ssn, id: 'of-219-09-9999' },
     patch: { data: '219-09-9999' },
     errors: ['data'],
   },
   {
-    name: 'C16.8 C18.5 a card number that the metadata contains',
+    name: 'a card number that the metadata contains (C16.8, C18.5)',
     given: { ...card, metadata: { n: '5555-5555-5555-4444' } },
     patch: { data: { number: '5555555555554444' } },
     errors: ['data'],
   },
   {
-    name: 'C16.8 C18.5 a card number and the metadata that contains it',
+    name: 'a card number and the metadata that contains it (C16.8, C18.5)',
     given: card,
     patch: { data: { number: '5555555555554444' }, metadata: { n: '5555555555554444' } },
     errors: ['metadata.n'],
   },
   {
-    name: 'C16.8 C18.5 a card number that the token has already, and metadata that contains it',
+    name: 'a card number that the token has already, and metadata that contains it (C16.8, C18.5)',
     given: card,
     patch: { data: { number }, metadata: { n: number } },
     errors: ['metadata.n'],
   },
   {
-    name: 'C16.6 C18.5 a card number contained in an id that looks generated',
+    name: 'a card number contained in an id that looks generated (C16.6, C18.5)',
     given: { ...card, id: '55555555-5555-7009-8abc-0123456789ab' },
     patch: { data: { number: '5555555555557009' } },
     errors: ['data'],
   },
   {
-    name: 'C16.6 C18.5 an account number contained in an id that looks generated',
+    name: 'an account number contained in an id that looks generated (C16.6, C18.5)',
     given: { ...bank, id: '98765432-0000-7000-8000-000000000000' },
     patch: { data: { account_number: '98765432' } },
     errors: ['data'],
   },
   ...['', '{{ nil }}', '{{ "" }}', '{{ metadata.none }}', '{{ 1 | divided_by: 0 }}'].map(expression => ({
-    name: `C14.7 C18.5 the fingerprint expression ${JSON.stringify(expression)}`,
+    name: `the fingerprint expression ${JSON.stringify(expression)} (C14.7, C18.5)`,
     given: token('abc'),
     patch: { fingerprint_expression: expression },
     errors: ['fingerprint_expression'],
   })),
   {
-    name: 'C14.7 C18.5 a fingerprint expression that renders nothing for the data of the patch',
+    name: 'a fingerprint expression that renders nothing for the data of the patch (C14.7, C18.5)',
     given: token('abc'),
     patch: { data: 'abd', fingerprint_expression: '{{ data.none }}' },
     errors: ['fingerprint_expression'],
   },
   {
-    name: 'C18.5 a mask that cannot be rendered for the data of the patch',
+    name: 'a mask that cannot be rendered for the data of the patch (C18.5)',
     given: token('abc'),
     patch: { data: 'abd', mask: { a: ['{{ data }}', '{{ data | to_number }}'] } },
     errors: ['mask.a[1]'],
   },
   {
-    name: 'C18.5 a mask that cannot be rendered for any data',
+    name: 'a mask that cannot be rendered for any data (C18.5)',
     given: token({ a: 'abc' }),
     patch: { mask: { a: '{{ data.a }}', b: '{{ 1 | divided_by: 0 }}' } },
     errors: ['mask.b'],
   },
   {
-    name: 'C18.5 an index that cannot be rendered for the data of the patch',
+    name: 'an index that cannot be rendered for the data of the patch (C18.5)',
     given: token(7),
     patch: { data: 'abd', search_indexes: ['{{ data }}', '{{ data | plus: 1 }}'] },
     errors: ['search_indexes[1]'],
   },
   {
-    name: 'C18.5 an index that cannot be rendered for any data',
+    name: 'an index that cannot be rendered for any data (C18.5)',
     given: token(7),
     patch: { search_indexes: ['{{ data | plus: 1 }}', '{{ "a" | plus: 1 }}'] },
     errors: ['search_indexes[1]'],
   },
   {
-    name: 'C13.1 C18.5 data that is invalid, with expressions that the stored data cannot render',
+    name: 'data that is invalid, with expressions that the stored data cannot render (C13.1, C18.5)',
     given: ssn,
     patch: { data: '078-05-112', mask: '{{ data | to_number }}', fingerprint_expression: '{{ data.none }}' },
     errors: ['data'],
   },
   ...[{ metadata: { a: null } }, { metadata: null }].map(patch => ({
-    name: `C14.7 C18.5 ${JSON.stringify(patch)} where the fingerprint needs that metadata`,
+    name: `${JSON.stringify(patch)} where the fingerprint needs that metadata (C14.7, C18.5)`,
     given: { ...token('abc'), metadata: { a: '1' }, fingerprint_expression: '{{ metadata.a }}' },
     patch,
     errors: ['fingerprint_expression'],
   })),
   {
-    name: 'C14.7 C18.5 data for which the current fingerprint expression renders nothing',
+    name: 'data for which the current fingerprint expression renders nothing (C14.7, C18.5)',
     given: { ...token({ a: 1, b: 2 }), fingerprint_expression: '{{ data.a }}' },
     patch: { data: 'x' },
     errors: ['fingerprint_expression'],
   },
   {
-    name: 'C18.5 data that the current mask cannot render',
+    name: 'data that the current mask cannot render (C18.5)',
     given: { ...token(5), mask: { a: '{{ data }}', b: ['{{ data | plus: 1 }}'] } },
     patch: { data: 'abc' },
     errors: ['mask.b[0]'],
   },
   {
-    name: 'C18.5 data that a current index cannot render',
+    name: 'data that a current index cannot render (C18.5)',
     given: { ...token(5), search_indexes: ['{{ data | plus: 1 }}'] },
     patch: { data: 'abc' },
     errors: ['search_indexes[0]'],
@@ -351,7 +356,7 @@ onOneEngine('refused updates', 'patches are judged above storage', vault => {
       assert.equal((await vault().get(`/tokens/${id}`, keys.owner)).text, before)
     })
 
-  test('C16.7 C6.1 the refusal of id, type and tenant says that they cannot be changed; elsewhere their names are like any other', async () => {
+  test('the refusal of id, type and tenant says that they cannot be changed; elsewhere their names are like any other (C16.7, C6.1)', async () => {
     const { keys } = await vault().tenant({ owner })
     const { id } = await vault().create(keys.owner, token({ a: 1 }))
     const patch = { id: 'another-id', type: 'card', tenant_id: 'x', typ: 'card' }
@@ -367,7 +372,7 @@ onOneEngine('refused updates', 'patches are judged above storage', vault => {
   })
 
   for (const by of ['owner', 'blind'] as const)
-    test(`C16.9 an id that looks like one the vault has just made, but was chosen, keeps the number out, for the ${by}`, async () => {
+    test(`an id that looks like one the vault has just made, but was chosen, keeps the number out, for the ${by} (C16.9)`, async () => {
       const { keys } = await vault().tenant({ owner, blind })
       const time = vault().now.toString(16).padStart(12, '0')
       const id = `${time.slice(0, 8)}-${time.slice(8)}-7abc-8def-400000000002`
@@ -380,7 +385,7 @@ onOneEngine('refused updates', 'patches are judged above storage', vault => {
       )
     })
 
-  test('C16.10 C13.1 a caller who cannot read learns nothing by guessing the number in metadata', async () => {
+  test('a caller who cannot read learns nothing by guessing the number in metadata (C16.10, C13.1)', async () => {
     const { keys } = await vault().tenant({ owner, blind })
     const { id } = await vault().create(keys.owner, card)
     for (const guess of [number, '5555555555554444']) {
@@ -392,7 +397,7 @@ onOneEngine('refused updates', 'patches are judged above storage', vault => {
     }
   })
 
-  test('C16.8 metadata that contains the number can be removed, also together with what is refused otherwise', async () => {
+  test('metadata that contains the number can be removed, also together with what is refused otherwise (C16.8)', async () => {
     const { keys } = await vault().tenant({ owner, blind })
     const { id } = await vault().create(keys.owner, card)
     await vault().patch(`/tokens/${id}`, keys.blind, { metadata: { [number]: number, n: number } })
@@ -401,7 +406,7 @@ onOneEngine('refused updates', 'patches are judged above storage', vault => {
     assert.deepEqual([reply.status, reply.body.metadata], [200, { n: 'x' }])
   })
 
-  test('C16.1 C16.6 a number that a generated id contains by chance is accepted', async () => {
+  test('a number that a generated id contains by chance is accepted (C16.1, C16.6)', async () => {
     const { keys } = await vault().tenant({ owner })
     const { id } = await vault().create(keys.owner, bank)
     const [digits = ''] = /\d+/.exec(id) ?? []
@@ -409,7 +414,7 @@ onOneEngine('refused updates', 'patches are judged above storage', vault => {
     assert.equal(reply.status, 200)
   })
 
-  test('C3.1 C8.7 metadata that no merge can make valid is refused before the token is looked up', async () => {
+  test('metadata that no merge can make valid is refused before the token is looked up (C3.1, C8.7)', async () => {
     const { keys } = await vault().tenant({ owner })
     const many = Object.fromEntries(Array.from({ length: 51 }, (_, index) => [`k${index}`, 'v']))
     for (const metadata of [{ a: 'x'.repeat(1_025) }, { ['k'.repeat(65)]: 'v' }, many]) {
@@ -420,7 +425,7 @@ onOneEngine('refused updates', 'patches are judged above storage', vault => {
     assert.equal((await vault().patch('/tokens/nobody-has-it', keys.owner, removed)).status, 404)
   })
 
-  test('C13.1 a fault that depends on stored data is not reported to a caller who cannot read it', async () => {
+  test('a fault that depends on stored data is not reported to a caller who cannot read it (C13.1)', async () => {
     const { keys } = await vault().tenant({ owner, blind })
     for (const patch of [
       { fingerprint_expression: '{{ data.none }}' },
@@ -442,7 +447,7 @@ onOneEngine('refused updates', 'patches are judged above storage', vault => {
     assert.equal(reply.status, 200)
   })
 
-  test('C13.6 a card number in a patch must not occur in the mask, whoever sends it', async () => {
+  test('a card number in a patch must not occur in the mask, whoever sends it (C13.6)', async () => {
     const { keys } = await vault().tenant({ owner, blind })
     const other = '4000056655665556'
     for (const mask of [`note ${other}`, { a: { [other]: 'x' } }, '4000 0566 5566 5556'])
@@ -457,7 +462,7 @@ onOneEngine('refused updates', 'patches are judged above storage', vault => {
       }
   })
 
-  test('C13 a refusal does not depend on how long the hidden data is', async () => {
+  test('a refusal does not depend on how long the hidden data is (C13)', async () => {
     const rules = [
       { priority: 1, container: '/', transform: 'redact', permissions: ['token:update'] },
     ] as const
@@ -476,7 +481,7 @@ onOneEngine('refused updates', 'patches are judged above storage', vault => {
     }
   })
 
-  test('C13.1 a wish for deduplication makes no fingerprint for a writer who cannot read', async () => {
+  test('a wish for deduplication makes no fingerprint for a writer who cannot read (C13.1)', async () => {
     const { keys } = await vault().tenant(
       {
         owner,
@@ -510,7 +515,7 @@ onOneEngine('refused updates', 'patches are judged above storage', vault => {
     assert.equal(equal.id, third.id)
   })
 
-  test('C13.1 a long mask stays readable when a caller who cannot read changes something else', async () => {
+  test('a long mask stays readable when a caller who cannot read changes something else (C13.1)', async () => {
     const { keys } = await vault().tenant({
       owner,
       writer: { permissions: ['token:update'] },
@@ -532,7 +537,7 @@ onOneEngine('refused updates', 'patches are judged above storage', vault => {
     assert.equal(await shown(), undefined)
   })
 
-  test('C13.4 a caller without reveal may not change a field that a search index joins with hidden data', async () => {
+  test('a caller without reveal may not change a field that a search index joins with hidden data (C13.4)', async () => {
     const { keys } = await vault().tenant({ owner, masked: { permissions: ['token:read', 'token:update'] } })
     const search_indexes = ['{{ data.label }}{{ data.ssn }}']
     const { id } = await vault().create(
@@ -543,7 +548,7 @@ onOneEngine('refused updates', 'patches are judged above storage', vault => {
       assert.equal((await vault().patch(`/tokens/${id}`, keys.masked, { data: { label } })).status, 403)
   })
 
-  test('C11.6 no expression in an update may name a short-lived field', async () => {
+  test('no expression in an update may name a short-lived field (C11.6)', async () => {
     const { keys } = await vault().tenant({ owner })
     const { id } = await vault().create(keys.owner, card)
     const text = '{{ data.cvc | default: "x" }}'
@@ -558,7 +563,7 @@ onOneEngine('refused updates', 'patches are judged above storage', vault => {
     }
   })
 
-  test('C13.4 a change that makes an expression render hidden data is refused, whatever else the patch changes', async () => {
+  test('a change that makes an expression render hidden data is refused, whatever else the patch changes (C13.4)', async () => {
     const { keys } = await vault().tenant({ owner, masked: { permissions: ['token:read', 'token:update'] } })
     const mask = '{{ data.label | default: data.ssn }}'
     for (const patch of [
@@ -604,7 +609,7 @@ onOneEngine('refused updates', 'patches are judged above storage', vault => {
     },
   ]
   for (const { name, data, mask, patch } of steering)
-    test(`C13.1 C13.4 a patch steers a mask to hidden data with ${name}: nothing is shown`, async () => {
+    test(`a patch steers a mask to hidden data with ${name}: nothing is shown (C13.1, C13.4)`, async () => {
       const { keys } = await vault().tenant({
         owner,
         masked: { permissions: ['token:read', 'token:update'] },

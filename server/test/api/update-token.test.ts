@@ -19,43 +19,43 @@ const token = (data: unknown, more: Body = {}): Body => ({ type: 'token', data, 
 const changes: readonly { name: string; given: Body; patch: Body; after: Body; lacks?: readonly string[] }[] =
   [
     {
-      name: '§4.5.4 §4.5.12 C18.4 members of data are added, changed and removed',
+      name: 'members of data are added, changed and removed (§4.5.4, §4.5.12, C18.4)',
       given: token({ a: 1, b: { c: 1, d: 2 }, e: [1, { f: 1 }] }),
       patch: { data: { a: null, b: { d: 3, x: null }, e: [{ f: null }], g: 'new' } },
       after: { data: { b: { c: 1, d: 3 }, e: [{ f: null }], g: 'new' } },
     },
     {
-      name: '§4.5.4 C18.4 a value replaces an object',
+      name: 'a value replaces an object (§4.5.4, C18.4)',
       given: token({ a: 1 }),
       patch: { data: 'text' },
       after: { data: 'text' },
     },
     {
-      name: '§4.5.4 C18.4 an object replaces a value, without its nulls',
+      name: 'an object replaces a value, without its nulls (§4.5.4, C18.4)',
       given: token('text'),
       patch: { data: { a: { b: null }, c: 1 } },
       after: { data: { a: {}, c: 1 } },
     },
     {
-      name: '§4.5.4 C18.4 an array is replaced whole',
+      name: 'an array is replaced whole (§4.5.4, C18.4)',
       given: token([1, 2, 3]),
       patch: { data: [null] },
       after: { data: [null] },
     },
     {
-      name: '§4.5.4 an empty object changes no data',
+      name: 'an empty object changes no data (§4.5.4)',
       given: token({ a: null }),
       patch: { data: {} },
       after: { data: { a: null } },
     },
     {
-      name: 'C18.4 __proto__ is a member like any other',
+      name: '__proto__ is a member like any other (C18.4)',
       given: token({ a: 1 }),
       patch: JSON.parse('{"data":{"__proto__":{"b":2}}}'),
       after: { data: JSON.parse('{"a":1,"__proto__":{"b":2}}') },
     },
     {
-      name: '§4.5.4 C10.2 one field of a card is changed',
+      name: 'one field of a card is changed (§4.5.4, C10.2)',
       given: card,
       patch: { data: { expiration_month: '07' } },
       after: {
@@ -64,43 +64,43 @@ const changes: readonly { name: string; given: Body; patch: Body; after: Body; l
       },
     },
     {
-      name: '§4.5.4 optional fields of a card can be removed',
+      name: 'optional fields of a card can be removed (§4.5.4)',
       given: card,
       patch: { data: { expiration_month: null, expiration_year: null, cvc: null } },
       after: { data: { number } },
     },
     {
-      name: '§4.5.4 the number of a card is changed',
+      name: 'the number of a card is changed (§4.5.4)',
       given: card,
       patch: { data: { number: '4012888888881881' } },
       after: { data: { ...card.data, number: '4012888888881881' } },
     },
     {
-      name: '§4.5.4 leading zeros are kept',
+      name: 'leading zeros are kept (§4.5.4)',
       given: bank,
       patch: { data: { account_number: '007' } },
       after: { data: { ...bank.data, account_number: '007' } },
     },
     {
-      name: '§4.5.5 C18.4 members of the mask are added and removed',
+      name: 'members of the mask are added and removed (§4.5.5, C18.4)',
       given: token({ a: 'aaaaaa', b: 'bbbbbb' }, { mask: { a: '{{ data.a }}', b: '{{ data.b }}' } }),
       patch: { mask: { a: null, c: 'new' } },
       after: { mask: { b: '{{ data.b }}', c: 'new' } },
     },
     {
-      name: '§4.5.5 a mask is replaced',
+      name: 'a mask is replaced (§4.5.5)',
       given: token('abcdef', { mask: '{{ data }}' }),
       patch: { mask: '{{ data | last4 }}' },
       after: { mask: '{{ data | last4 }}' },
     },
     {
-      name: '§4.5.5 a first mask is set',
+      name: 'a first mask is set (§4.5.5)',
       given: token('abcdef'),
       patch: { mask: 'hidden' },
       after: { mask: 'hidden' },
     },
     {
-      name: '§4.5.5 a patch merges into the mask of the type',
+      name: 'a patch merges into the mask of the type (§4.5.5)',
       given: card,
       patch: { mask: { expiration_year: null, brand: 'visa' } },
       after: {
@@ -112,111 +112,111 @@ const changes: readonly { name: string; given: Body; patch: Body; after: Body; l
       },
     },
     {
-      name: 'C18.1 the mask is removed',
+      name: 'the mask is removed (C18.1)',
       given: token('abcdef', { mask: 'hidden' }),
       patch: { mask: null },
       after: { data: 'abcdef' },
       lacks: ['mask'],
     },
     {
-      name: 'C18.1 the mask of a card is removed',
+      name: 'the mask of a card is removed (C18.1)',
       given: card,
       patch: { mask: null },
       after: { data: card.data },
       lacks: ['mask'],
     },
     {
-      name: '§4.5.6 C18.4 members of metadata are added, changed and removed',
+      name: 'members of metadata are added, changed and removed (§4.5.6, C18.4)',
       given: token(1, { metadata: { a: '1', b: '2', C: '3' } }),
       patch: { metadata: { a: null, b: 'two', c: 'three', x: null } },
       after: { metadata: { b: 'two', C: '3', c: 'three' } },
     },
     {
-      name: '§4.5.6 first metadata is set',
+      name: 'first metadata is set (§4.5.6)',
       given: token(1),
       patch: { metadata: { a: '1', b: null } },
       after: { metadata: { a: '1' } },
     },
     {
-      name: 'C18.1 metadata is removed',
+      name: 'metadata is removed (C18.1)',
       given: token(1, { metadata: { a: '1' } }),
       patch: { metadata: null },
       after: {},
       lacks: ['metadata'],
     },
     {
-      name: '§4.5.7 C19.2 the containers are replaced',
+      name: 'the containers are replaced (§4.5.7, C19.2)',
       given: token(1, { containers: ['/a/', '/b/'] }),
       patch: { containers: ['/C/'] },
       after: { containers: ['/c/'] },
     },
     {
-      name: 'C18.2 the default containers are restored',
+      name: 'the default containers are restored (C18.2)',
       given: { ...card, containers: ['/a/', '/b/'] },
       patch: { containers: null },
       after: { containers: ['/pci/high/'] },
     },
     {
-      name: '§4.5.8 the search indexes are replaced',
+      name: 'the search indexes are replaced (§4.5.8)',
       given: token('abc', { search_indexes: ['{{ data }}', '{{ data | last4 }}'] }),
       patch: { search_indexes: ['{{ data | upcase }}'] },
       after: { search_indexes: ['{{ data | upcase }}'] },
     },
     {
-      name: 'C18.1 the search indexes are removed',
+      name: 'the search indexes are removed (C18.1)',
       given: token('abc', { search_indexes: ['{{ data }}'] }),
       patch: { search_indexes: null },
       after: {},
       lacks: ['search_indexes'],
     },
     {
-      name: '§4.5.8 an empty list removes the search indexes',
+      name: 'an empty list removes the search indexes (§4.5.8)',
       given: token('abc', { search_indexes: ['{{ data }}'] }),
       patch: { search_indexes: [] },
       after: {},
       lacks: ['search_indexes'],
     },
     {
-      name: 'C18.1 the default search indexes of a type are removed',
+      name: 'the default search indexes of a type are removed (C18.1)',
       given: ssn,
       patch: { search_indexes: null },
       after: { data: ssn.data },
       lacks: ['search_indexes'],
     },
     {
-      name: '§4.5.9 the fingerprint expression is changed',
+      name: 'the fingerprint expression is changed (§4.5.9)',
       given: token('abc'),
       patch: { fingerprint_expression: '{{ data | upcase }}' },
       after: { fingerprint_expression: '{{ data | upcase }}' },
     },
     {
-      name: 'C18.2 the default fingerprint expression is restored',
+      name: 'the default fingerprint expression is restored (C18.2)',
       given: { ...card, fingerprint_expression: '{{ data.expiration_year }}' },
       patch: { fingerprint_expression: null },
       after: { fingerprint_expression: '{{ data.number }}' },
     },
     {
-      name: '§4.5.11 the expiry is changed',
+      name: 'the expiry is changed (§4.5.11)',
       given: token(1, { expires_at: '2030-01-01' }),
       patch: { expires_at: '2/2/2031 1:00:00 PM +01:00' },
       after: { expires_at: '2031-02-02T13:00:00.000+01:00' },
     },
     {
-      name: 'C18.1 the expiry is removed',
+      name: 'the expiry is removed (C18.1)',
       given: token(1, { expires_at: '2030-01-01' }),
       patch: { expires_at: null },
       after: {},
       lacks: ['expires_at'],
     },
     {
-      name: '§4.5.10 C18.2 the flag is reset, and no answer shows it',
+      name: 'the flag is reset, and no answer shows it (§4.5.10, C18.2)',
       given: token(1, { deduplicate_token: true }),
       patch: { deduplicate_token: null },
       after: {},
       lacks: ['deduplicate_token'],
     },
     {
-      name: '§4.5.3 every field is changed at once',
+      name: 'every field is changed at once (§4.5.3)',
       given: token({ a: 'abcdef' }, { metadata: { k: 'v' } }),
       patch: {
         data: { b: 1 },
@@ -257,7 +257,7 @@ onEveryEngine('update a token', vault => {
       assert.deepEqual(answered, stored)
     })
 
-  test('§3.2 §2.1.15 §2.1.16 C18.7 an empty patch records who changed the token last and when', async () => {
+  test('an empty patch records who changed the token last and when (§3.2, §2.1.15, §2.1.16, C18.7)', async () => {
     const { keys } = await vault().tenant({ owner, other: owner })
     const made = await vault().create(keys.owner, token('abc', { metadata: { k: 'v' } }))
     assert.ok(!('modified_at' in made))
@@ -277,7 +277,7 @@ onEveryEngine('update a token', vault => {
     assert.equal(second.body.created_at, made.created_at)
   })
 
-  test('§2.1.16 §3.2 a clock set back never dates a change before the creation or before an earlier change', async () => {
+  test('a clock set back never dates a change before the creation or before an earlier change (§2.1.16, §3.2)', async () => {
     const { keys } = await vault().tenant({ owner })
     const made = await vault().create(keys.owner, token('abc'))
     const change = async (): Promise<string> =>
@@ -293,7 +293,7 @@ onEveryEngine('update a token', vault => {
     assert.equal(Date.parse(await change()), vault().now)
   })
 
-  test('§2.1.22 C12.2 C12.4 the answer shows data only under the mask, never in the clear', async () => {
+  test('the answer shows data only under the mask, never in the clear (§2.1.22, C12.2, C12.4)', async () => {
     const { keys } = await vault().tenant({ ...devApplications, owner })
     const { id } = await vault().create(keys.owner, token('abcdef'))
     const bare = await vault().patch(`/tokens/${id}`, keys.owner, {})
@@ -304,7 +304,7 @@ onEveryEngine('update a token', vault => {
     assert.equal(changed.body.data, 'XXXXkl')
   })
 
-  test('C13.1 C18.1 a card without a mask shows no data until it has a mask again', async () => {
+  test('a card without a mask shows no data until it has a mask again (C13.1, C18.1)', async () => {
     const { keys } = await vault().tenant({ owner, masked: { permissions: ['token:read'] } })
     const { id } = await vault().create(keys.owner, card)
     await vault().patch(`/tokens/${id}`, keys.owner, { mask: null })
@@ -314,7 +314,7 @@ onEveryEngine('update a token', vault => {
     assert.deepEqual((await vault().get(`/tokens/${id}`, keys.masked)).body.data, { last: '4242' })
   })
 
-  test('§4.5.2 §7.1 C2.20 any other Content-Type is 415, and the detail names the right one', async () => {
+  test('any other Content-Type is 415, and the detail names the right one (§4.5.2, §7.1, C2.20)', async () => {
     const { keys } = await vault().tenant({ owner })
     const { id } = await vault().create(keys.owner, token('abc'))
     for (const type of [
@@ -339,7 +339,7 @@ onEveryEngine('update a token', vault => {
     assert.equal((await vault().get(`/tokens/${id}`, keys.owner)).body.data, 'abc')
   })
 
-  test('§4.5.2 C2.20 parameters and letter case of the Content-Type do not matter', async () => {
+  test('parameters and letter case of the Content-Type do not matter (§4.5.2, C2.20)', async () => {
     const { keys } = await vault().tenant({ owner })
     const { id } = await vault().create(keys.owner, token('abc'))
     for (const type of [
@@ -352,7 +352,7 @@ onEveryEngine('update a token', vault => {
     }
   })
 
-  test('§4.5.13 C2.13 C2.14 every token that cannot be changed gets the same 404', async () => {
+  test('every token that cannot be changed gets the same 404 (§4.5.13, C2.13, C2.14)', async () => {
     const { keys } = await vault().tenant({
       owner,
       elsewhere: {
@@ -378,13 +378,13 @@ onEveryEngine('update a token', vault => {
     }
   })
 
-  test('§4.5.1 §5.6 C2.12 updating without token:update is 403', async () => {
+  test('updating without token:update is 403 (§4.5.1, §5.6, C2.12)', async () => {
     const { keys } = await vault().tenant(devApplications)
     const { id } = await vault().create(keys.general, token(1))
     assert.equal((await vault().patch(`/tokens/${id}`, keys.private, { data: 2 })).status, 403)
   })
 
-  test('C18.8 patches at the same time are all kept', async () => {
+  test('patches at the same time are all kept (C18.8)', async () => {
     const { keys } = await vault().tenant({ owner })
     const { id } = await vault().create(keys.owner, token({}, { metadata: {} }))
     const names = Array.from({ length: 25 }, (_, at) => `k${at}`)
@@ -399,7 +399,7 @@ onEveryEngine('update a token', vault => {
     assert.deepEqual(Object.keys(body.metadata).sort(), [...names].sort())
   })
 
-  test('C18.8 four hundred patches at the same time are all kept, in a few rounds each', async () => {
+  test('four hundred patches at the same time are all kept, in a few rounds each (C18.8)', async () => {
     const { keys } = await vault().tenant({ owner })
     const { id } = await vault().create(keys.owner, token({}))
     const names = Array.from({ length: 400 }, (_, at) => `k${at}`)
@@ -414,7 +414,7 @@ onEveryEngine('update a token', vault => {
     assert.ok(commits <= 3 * names.length, `${commits} commits`)
   })
 
-  test('C18.8 a patch and a delete at the same time leave no token and nothing half-done', async () => {
+  test('a patch and a delete at the same time leave no token and nothing half-done (C18.8)', async () => {
     const { keys } = await vault().tenant({ owner })
     const { id } = await vault().create(keys.owner, token('abc', { metadata: { k: 'v' } }))
     const [patched, deleted] = await Promise.all([
@@ -427,7 +427,7 @@ onEveryEngine('update a token', vault => {
     assert.deepEqual([body.data, body.pagination.total_items], [[], 0])
   })
 
-  test('§4.5.7 §4.3.4 lists find a token by what an update made of it, and no longer by what it was', async () => {
+  test('lists find a token by what an update made of it, and no longer by what it was (§4.5.7, §4.3.4)', async () => {
     const { keys } = await vault().tenant({ owner })
     const { id, fingerprint } = await vault().create(
       keys.owner,
@@ -449,7 +449,7 @@ onEveryEngine('update a token', vault => {
       assert.equal(await found(query), 1, query)
   })
 
-  test('§4.5.6 C24.7 metadata that an update adds is found together with what was there before', async () => {
+  test('metadata that an update adds is found together with what was there before (§4.5.6, C24.7)', async () => {
     const { keys } = await vault().tenant({ owner })
     const { id } = await vault().create(keys.owner, token('abc', { metadata: { old: 'x' } }))
     // Many, because for a few the old signature might happen to have the right bits already.
@@ -461,7 +461,7 @@ onEveryEngine('update a token', vault => {
         assert.equal((await vault().get(`/tokens?${query}`, keys.owner)).body.data.length, 1, query)
   })
 
-  test('C13.1 C13.2 C13.6 a mask set blindly that would show a card number shows nothing to callers who read under it', async () => {
+  test('a mask set blindly that would show a card number shows nothing to callers who read under it (C13.1, C13.2, C13.6)', async () => {
     const { keys } = await vault().tenant({
       owner,
       writer: { permissions: ['token:update'] },
@@ -478,7 +478,7 @@ onEveryEngine('update a token', vault => {
     }
   })
 
-  test('C13.1 C13.6 a mask that data from a caller who cannot read turned into one that shows a card number shows nothing until a caller with reveal sets data or mask', async () => {
+  test('a mask that data from a caller who cannot read turned into one that shows a card number shows nothing until a caller with reveal sets data or mask (C13.1, C13.6)', async () => {
     const { keys } = await vault().tenant({
       owner,
       writer: { permissions: ['token:update'] },
@@ -515,7 +515,7 @@ onEveryEngine('update a token', vault => {
     }
   })
 
-  test('C13.2 a caller who may read the token sees it under a mask set blindly', async () => {
+  test('a caller who may read the token sees it under a mask set blindly (C13.2)', async () => {
     const { keys } = await vault().tenant({
       owner,
       writer: { permissions: ['token:update'] },
@@ -528,7 +528,7 @@ onEveryEngine('update a token', vault => {
     assert.equal(granted(await vault().patch(`/tokens/${id}`, keys.reader, {})).data, 'XXXXXXgh')
   })
 
-  test('C24.5 a container that an update adds is counted', async () => {
+  test('a container that an update adds is counted (C24.5)', async () => {
     const { keys } = await vault().tenant({
       owner,
       other: {
@@ -545,7 +545,7 @@ onEveryEngine('update a token', vault => {
     assert.equal(await counted(), 1)
   })
 
-  test('C19.3 C26.1 C15.3 a token that leaves the outer of two nested containers is not found there, and matches without it', async () => {
+  test('a token that leaves the outer of two nested containers is not found there, and matches without it (C19.3, C26.1, C15.3)', async () => {
     const { keys } = await vault().tenant({ owner })
     const body = token('x', { deduplicate_token: true })
     const { id } = await vault().create(keys.owner, { ...body, containers: ['/u/', '/u/v/'] })
@@ -555,7 +555,7 @@ onEveryEngine('update a token', vault => {
     assert.equal((await vault().create(keys.owner, { ...body, containers: ['/u/v/'] })).id, id)
   })
 
-  test('C13.5 the answer to a move shows no more than an answer before it', async () => {
+  test('the answer to a move shows no more than an answer before it (C13.5)', async () => {
     const { keys } = await vault().tenant({
       owner,
       mover: {

@@ -31,7 +31,7 @@ onOneEngine('keys', 'refused before storage is asked', vault => {
     { name: 'a key in another header', headers: { authorization: `Bearer ${newApiKeyText('private')}` } },
   ]
   for (const { name, headers, isLookedUp = false } of wrongKeys)
-    test(`C2.11 C3.1 C30.3 §5.1 ${name} is 401 on every path, before anything else is checked`, async t => {
+    test(`${name} is 401 on every path, before anything else is checked (C2.11, C3.1, C30.3, §5.1)`, async t => {
       const lookUps = t.mock.method(vault().store, 'findApiKey').mock
       const requests: readonly { method: string; path: string; raw?: string; type?: string }[] = [
         { method: 'GET', path: '/tokens' },
@@ -60,7 +60,7 @@ onOneEngine('keys', 'refused before storage is asked', vault => {
       assert.equal(lookUps.callCount(), isLookedUp ? requests.length : 0)
     })
 
-  test('C2.11 a key must match exactly', async () => {
+  test('a key must match exactly (C2.11)', async () => {
     const { keys } = await vault().tenant({ owner })
     assert.equal((await vault().get('/tokens', keys.owner)).status, 200)
     for (const key of [
@@ -72,7 +72,7 @@ onOneEngine('keys', 'refused before storage is asked', vault => {
       assert.equal((await vault().get('/tokens', key)).status, 401)
   })
 
-  test('C2.11 the same key sent twice is refused', async () => {
+  test('the same key sent twice is refused (C2.11)', async () => {
     const { keys } = await vault().tenant({ owner })
     const header = `SVC-API-KEY: ${keys.owner}\r\n`
     const [reply] = await sendRaw(
@@ -260,7 +260,7 @@ onOneEngine('the order of refusals', 'each refusal is the same on any storage', 
     },
   ]
   for (const { name, by = 'owner', method, path, status, ...send } of orders)
-    test(`C3.1 ${name}`, async () => {
+    test(`${name} (C3.1)`, async () => {
       await sendAndExpect(
         vault(),
         { key: keys[by], counter: keys.owner },

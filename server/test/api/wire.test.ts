@@ -11,7 +11,7 @@ import { assertAbsent } from '../rig/traces.ts'
 const token = { type: 'token', data: 'Sensitive Value' }
 
 onOneEngine('the wire', 'storage knows nothing of HTTP', vault => {
-  test('C2.13 an unknown route is 404, and says so', async () => {
+  test('an unknown route is 404, and says so (C2.13)', async () => {
     const { keys } = await vault().tenant({ owner })
     for (const path of ['/nowhere', '/token', '/tokens/a/b', '/v3/tokens', '/tokenize/x', '/index.html']) {
       const reply = await vault().get(path, keys.owner)
@@ -20,7 +20,7 @@ onOneEngine('the wire', 'storage knows nothing of HTTP', vault => {
     }
   })
 
-  test('C2.15 a wrong method is 405, and Allow names the right ones', async () => {
+  test('a wrong method is 405, and Allow names the right ones (C2.15)', async () => {
     const { keys } = await vault().tenant({ owner })
     const wrong: readonly [path: string, methods: readonly string[], allow: readonly string[]][] = [
       ['/tokens', ['PUT', 'PATCH', 'DELETE', 'OPTIONS'], ['GET', 'HEAD', 'POST']],
@@ -39,7 +39,7 @@ onOneEngine('the wire', 'storage knows nothing of HTTP', vault => {
       }
   })
 
-  test('C33.1 C2.15 a trailing slash makes no difference to a path', async () => {
+  test('a trailing slash makes no difference to a path (C33.1, C2.15)', async () => {
     const { keys } = await vault().tenant({ owner })
     const send = (method: string, path: string, options = {}) =>
       vault().send(method, path, { key: keys.owner, ...options })
@@ -57,7 +57,7 @@ onOneEngine('the wire', 'storage knows nothing of HTTP', vault => {
     assert.equal((await send('DELETE', `/tokens/${created.body.id}/`)).status, 204)
   })
 
-  test('C33.1 C2.15 a path is the same with a host before it, a fragment behind it or percent-encoded letters', async () => {
+  test('a path is the same with a host before it, a fragment behind it or percent-encoded letters (C33.1, C2.15)', async () => {
     const { keys } = await vault().tenant({ owner })
     const key = 'however-it-is-written'
     const headers = { 'svc-idempotency-key': key }
@@ -83,7 +83,7 @@ onOneEngine('the wire', 'storage knows nothing of HTTP', vault => {
     assert.equal((await vault().send('PUT', '/tokens/a/b', { key: keys.owner })).status, 404)
   })
 
-  test('C1.3 HEAD answers as GET does, without a body', async () => {
+  test('HEAD answers as GET does, without a body (C1.3)', async () => {
     const { keys } = await vault().tenant({ owner })
     const { id } = await vault().create(keys.owner, token)
     for (const path of ['/tokens', `/tokens/${id}`]) {
@@ -93,14 +93,14 @@ onOneEngine('the wire', 'storage knows nothing of HTTP', vault => {
     assert.equal((await vault().send('HEAD', '/tokens/unknown', { key: keys.owner })).status, 404)
   })
 
-  test('§0.1 C1.3 answers are JSON in UTF-8', async () => {
+  test('answers are JSON in UTF-8 (§0.1, C1.3)', async () => {
     const { keys } = await vault().tenant({ owner })
     const created = await vault().post('/tokens', keys.owner, { ...token, metadata: { k: 'ü😀' } })
     assert.equal(created.headers.get('content-type'), 'application/json; charset=utf-8')
     assert.deepEqual(created.body.metadata, { k: 'ü😀' })
   })
 
-  test('§4.1.1 §4.2.1 C2.20 POST accepts only application/json, whatever its parameters and letter case', async () => {
+  test('POST accepts only application/json, whatever its parameters and letter case (§4.1.1, §4.2.1, C2.20)', async () => {
     const { keys } = await vault().tenant({ owner })
     const raw = JSON.stringify(token)
     for (const path of ['/tokens', '/tokenize']) {
@@ -129,7 +129,7 @@ onOneEngine('the wire', 'storage knows nothing of HTTP', vault => {
     assert.equal(await countTokens(vault(), keys.owner), 8)
   })
 
-  test('C2.20 the Content-Type does not matter where no body is expected or none is sent', async () => {
+  test('the Content-Type does not matter where no body is expected or none is sent (C2.20)', async () => {
     const manager = { type: 'management', permissions: ['application:update'] } as const
     const { keys } = await vault().tenant({ owner, manager })
     for (const type of ['application/json, application/json', 'json', '/', 'a b/c', '', 'text/x-odd; a=b']) {
@@ -145,7 +145,7 @@ onOneEngine('the wire', 'storage knows nothing of HTTP', vault => {
     }
   })
 
-  test('C2.20 a compressed body is refused, not decompressed', async () => {
+  test('a compressed body is refused, not decompressed (C2.20)', async () => {
     const { keys } = await vault().tenant({ owner })
     for (const encoding of ['gzip', 'br', 'deflate', 'GZIP, identity']) {
       const headers = { 'content-encoding': encoding }
@@ -159,7 +159,7 @@ onOneEngine('the wire', 'storage knows nothing of HTTP', vault => {
     )
   })
 
-  test('C6.3 endpoints without query parameters refuse every one', async () => {
+  test('endpoints without query parameters refuse every one (C6.3)', async () => {
     const { keys } = await vault().tenant({ owner })
     const { id } = await vault().create(keys.owner, token)
     for (const [method, path, body] of [
@@ -177,7 +177,7 @@ onOneEngine('the wire', 'storage knows nothing of HTTP', vault => {
       )
   })
 
-  test('C2.7 positions are those in the body as sent, wherever JavaScript would put a key', async () => {
+  test('positions are those in the body as sent, wherever JavaScript would put a key (C2.7)', async () => {
     const { keys } = await vault().tenant({ owner })
     const { id } = await vault().create(keys.owner, token)
     const { id: cardId } = await vault().create(keys.owner, {
@@ -238,7 +238,7 @@ onOneEngine('the wire', 'storage knows nothing of HTTP', vault => {
     }
   })
 
-  test('C2.2 two faults at one place are both reported', async () => {
+  test('two faults at one place are both reported (C2.2)', async () => {
     const { keys } = await vault().tenant({ owner })
     const { body } = await vault().get('/tokens?size=0&size=5', keys.owner)
     assert.deepEqual(body.errors, {
@@ -246,7 +246,7 @@ onOneEngine('the wire', 'storage knows nothing of HTTP', vault => {
     })
   })
 
-  test('C2.2 a key is named as it was sent, whatever a JSON pointer would make of it', async () => {
+  test('a key is named as it was sent, whatever a JSON pointer would make of it (C2.2)', async () => {
     const { keys } = await vault().tenant({ owner })
     for (const name of ['~1', '~0', '~01', 'a/b', '~']) {
       const reply = await vault().post('/tokens', keys.owner, { ...token, metadata: { [name]: 5 } })
@@ -254,7 +254,7 @@ onOneEngine('the wire', 'storage knows nothing of HTTP', vault => {
     }
   })
 
-  test('C2.2 C8.2 of a large body only the first fault is looked for, so that none costs more than another', async () => {
+  test('of a large body only the first fault is looked for, so that none costs more than another (C2.2, C8.2)', async () => {
     const { keys } = await vault().tenant({ owner })
     const faulty = (length: number) => ({ type: 5, data: 'x'.repeat(length), containers: 5, metadata: 5 })
     const faults = async (length: number): Promise<number> => {
@@ -266,7 +266,7 @@ onOneEngine('the wire', 'storage knows nothing of HTTP', vault => {
     assert.equal(await faults(100_000), 1)
   })
 
-  test('C2.2 a body with thousands of faults gets only some of them reported', async () => {
+  test('a body with thousands of faults gets only some of them reported (C2.2)', async () => {
     const { keys } = await vault().tenant({ owner })
     const body = { type: 'token', data: 'x', mask: Array.from({ length: 2_500 }, () => '{{') }
     const reply = await vault().post('/tokens', keys.owner, body)
@@ -274,7 +274,7 @@ onOneEngine('the wire', 'storage knows nothing of HTTP', vault => {
     assert.equal(Object.keys(reply.body.errors).length, limits.errorsPerAnswer)
   })
 
-  test('C2.16 headers or a URL that are too large are 431', async () => {
+  test('headers or a URL that are too large are 431 (C2.16)', async () => {
     const { keys } = await vault().tenant({ owner })
     const [reply] = await sendRaw(
       vault().baseUrl,
@@ -290,7 +290,7 @@ onOneEngine('the wire', 'storage knows nothing of HTTP', vault => {
     assert.equal(long[0]?.status, 431)
   })
 
-  test('C2.17 C2.5 §7.5 a bug is 500 with the trace id; neither the answer nor the log shows the data involved', async () => {
+  test('a bug is 500 with the trace id; neither the answer nor the log shows the data involved (C2.17, C2.5, §7.5)', async () => {
     const { keys } = await vault().tenant({ owner })
     const { store } = vault().service.vault
     const { getToken } = store
@@ -317,7 +317,7 @@ onOneEngine('the wire', 'storage knows nothing of HTTP', vault => {
     }
   })
 
-  test('C6.3 of hundreds of unknown query parameters only some are named', async () => {
+  test('of hundreds of unknown query parameters only some are named (C6.3)', async () => {
     const { keys } = await vault().tenant({ owner })
     const query = Array.from({ length: 500 }, (_, index) => `unknown${index}=x`).join('&')
     for (const path of ['/tokens', '/v2/tokens', '/applications/key', '/permissions']) {
@@ -327,7 +327,7 @@ onOneEngine('the wire', 'storage knows nothing of HTTP', vault => {
     }
   })
 
-  test('C2.23 unavailable storage is 503 with Retry-After, nothing is half-done, and the vault recovers', async () => {
+  test('unavailable storage is 503 with Retry-After, nothing is half-done, and the vault recovers (C2.23)', async () => {
     const { keys } = await vault().tenant({ owner })
     const { store } = vault().service.vault
     const { commit } = store
@@ -348,7 +348,7 @@ onOneEngine('the wire', 'storage knows nothing of HTTP', vault => {
     await vault().create(keys.owner, token)
   })
 
-  test('C2.5 C2.8 C2.9 logs hold the route and the trace id, and nothing that was sent', async () => {
+  test('logs hold the route and the trace id, and nothing that was sent (C2.5, C2.8, C2.9)', async () => {
     const { keys } = await vault().tenant({ owner })
     const from = vault().log.length
     const secrets = [
@@ -389,7 +389,7 @@ onOneEngine('the wire', 'storage knows nothing of HTTP', vault => {
     { sent: '', isKept: false },
   ]
   for (const { sent, isKept } of traces)
-    test(`C4.1 C4.2 the trace id ${JSON.stringify(sent)} is ${isKept ? 'kept' : 'replaced'}`, async () => {
+    test(`the trace id ${JSON.stringify(sent)} is ${isKept ? 'kept' : 'replaced'} (C4.1, C4.2)`, async () => {
       const { keys } = await vault().tenant({ owner })
       const headers = { 'svc-trace-id': sent }
       for (const [method, path, key] of [
@@ -405,14 +405,14 @@ onOneEngine('the wire', 'storage knows nothing of HTTP', vault => {
       }
     })
 
-  test('C4.2 C4.3 each answer has a new trace id and may not be cached', async () => {
+  test('each answer has a new trace id and may not be cached (C4.2, C4.3)', async () => {
     const traces = new Set<string | null>()
     for (let at = 0; at < 5; at++)
       traces.add((await vault().send('GET', '/health')).headers.get('svc-trace-id'))
     assert.equal(traces.size, 5)
   })
 
-  test('C4.6 CORS is off by default', async () => {
+  test('CORS is off by default (C4.6)', async () => {
     const { keys } = await vault().tenant({ owner })
     const headers = { origin: 'https://shop.example', 'access-control-request-method': 'POST' }
     for (const method of ['OPTIONS', 'GET']) {
@@ -426,7 +426,7 @@ onOneEngine('the wire', 'storage knows nothing of HTTP', vault => {
 })
 
 const prefixed = (vault: () => TestVault): void => {
-  test('C4.5 the operator chooses the header prefix', async () => {
+  test('the operator chooses the header prefix (C4.5)', async () => {
     const { keys } = await vault().tenant({ owner })
     const send = (headers: Record<string, string>) => fetch(`${vault().baseUrl}/tokens`, { headers })
     const known = await send({ 'acme-api-key': keys.owner, 'acme-trace-id': 'my-trace-0001' })
@@ -437,7 +437,7 @@ const prefixed = (vault: () => TestVault): void => {
     assert.equal(unknown.headers.get('www-authenticate'), 'ApiKey header="ACME-API-KEY"')
   })
 
-  test("C4.5 C36.3 the documentation names the operator's headers", async () => {
+  test("the documentation names the operator's headers (C4.5, C36.3)", async () => {
     for (const path of ['/openapi.json', '/docs']) {
       const text = await (await fetch(vault().baseUrl + path)).text()
       assert.match(text, /ACME-API-KEY/)

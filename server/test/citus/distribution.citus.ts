@@ -46,7 +46,7 @@ describe('a vault distributed over Citus', () => {
   const migrate = (...flags: string[]) =>
     site.run(['migrate', ...flags], { STRONGROOM_DATABASE_URL: database.url })
 
-  test('C35 rows move to their shards once, while nobody uses the vault, which then answers as before', async () => {
+  test('rows move to their shards once, while nobody uses the vault, which then answers as before (C35)', async () => {
     const { keys } = await vault.tenant(applications)
     const card = { number: '4242424242424242', cvc: '123' }
     await vault.create(keys.owner, { id: 'card', type: 'card', data: card, metadata: { k: 'v' } })
@@ -80,7 +80,7 @@ describe('a vault distributed over Citus', () => {
     assert.deepEqual(kept, [], 'the coordinator keeps no copy of rows that it gave away')
   })
 
-  test('§1.2 the content of a tenant lies on its shard, and what grants access lies on every node', async () => {
+  test('the content of a tenant lies on its shard, and what grants access lies on every node (§1.2)', async () => {
     const tables = await query(
       'SELECT table_name::text AS name, citus_table_type AS type, distribution_column AS "by" FROM citus_tables',
     )
@@ -103,7 +103,7 @@ describe('a vault distributed over Citus', () => {
     assert.equal(nodes.length, citusServers.length - 1, 'every worker has some')
   })
 
-  test('C29.7 requests for tokens change nothing that every node holds', async () => {
+  test('requests for tokens change nothing that every node holds (C29.7)', async () => {
     const { keys } = await vault.tenant({ owner })
     const held = async () => {
       const rows: Record<string, unknown> = {}
@@ -121,7 +121,7 @@ describe('a vault distributed over Citus', () => {
     assert.deepEqual(await query('SELECT FROM key_uses WHERE last_used_at = $1', [vault.now]), [{}])
   })
 
-  test('C27.3 the deletion of a tenant waits for the writes under way on its shard', async () => {
+  test('the deletion of a tenant waits for the writes under way on its shard (C27.3)', async () => {
     const { tenantId, keys } = await vault.tenant(applications)
     const tenant = await vault.tenantNumber(tenantId)
     const [place] = await query(
@@ -148,7 +148,7 @@ describe('a vault distributed over Citus', () => {
       assert.deepEqual(await query(`SELECT FROM ${table} WHERE tenant = $1`, [tenant]), [], table)
   })
 
-  test('C35 a later migration runs on a distributed schema and keeps it distributed', async () => {
+  test('a later migration runs on a distributed schema and keeps it distributed (C35)', async () => {
     const functions = await query(
       "SELECT oid::regprocedure::text AS name FROM pg_proc WHERE proname ~ '_[23]$' AND pronamespace = 'public'::regnamespace",
     )
@@ -191,7 +191,7 @@ describe('a database that cannot be distributed', () => {
     await database.drop()
   })
 
-  test('C35 is refused with advice on what to do next, and stays as it was', async () => {
+  test('is refused with advice on what to do next, and stays as it was (C35)', async () => {
     const [coordinator = '', ...workers] = citusServers.map(server => new URL(server).port)
     const removeNode = (port: string) =>
       queryAt(database.url, "SELECT citus_remove_node('127.0.0.1', $1)", [Number(port)])

@@ -34,7 +34,7 @@ describe('what requests ask of a Citus cluster', () => {
     return rows.map(row => String(row['QUERY PLAN']))
   }
 
-  test('C24.10 C27.1 every query goes to one shard', async () => {
+  test('every query goes to one shard (C24.10, C27.1)', async () => {
     const explained: Explained[] = []
     for (const sent of statements) explained.push({ sent, plan: await explain(sent) })
     process.stdout.write(`\n${explainedMarkdown(explained)}\n`)

@@ -23,7 +23,7 @@ describe('applications, while a server is running', () => {
     ...args,
   ]
 
-  test('C28.6 C29.6 with flat permissions, the printed key works at once, for those permissions and no others', async () => {
+  test('with flat permissions, the printed key works at once, for those permissions and no others (C28.6, C29.6)', async () => {
     const permissions = 'token:create, token:search'
     const made = await site.json(...create('--type', 'private', '--permissions', permissions))
     assert.deepEqual([made.name, made.type, made.tenant_id], ['A', 'private', tenant.tenant_id])
@@ -36,7 +36,7 @@ describe('applications, while a server is running', () => {
     assert.equal(own.body.id, made.id)
   })
 
-  test('C28.6 rules are read from a file and apply as written', async () => {
+  test('rules are read from a file and apply as written (C28.6)', async () => {
     const rules = [
       {
         description: 'cards',
@@ -59,7 +59,7 @@ describe('applications, while a server is running', () => {
     assert.equal(card.body.data.number, 'XXXXXXXXXXXX4242')
   })
 
-  test('C29.6 without --json, app create prints the id and the key', async () => {
+  test('without --json, app create prints the id and the key (C29.6)', async () => {
     const { code, stdout } = await site.run([
       ...create('--type', 'public', '--permissions', 'token:create'),
       ...site.vault,
@@ -68,7 +68,7 @@ describe('applications, while a server is running', () => {
     assert.match(stdout, /^id +[0-9a-f-]{36}\nkey +key_\w+\n$/)
   })
 
-  test('C29.6 app list shows every application and no keys', async () => {
+  test('app list shows every application and no keys (C29.6)', async () => {
     const made = await site.json(...create('--type', 'management', '--permissions', 'report:read'))
     const listed = await site.json('app', 'list', '--tenant', tenant.tenant_id)
     const { key, ...rest } = made
@@ -154,12 +154,12 @@ describe('applications, while a server is running', () => {
     },
   ]
   for (const { name, args = [], rules, says } of faults)
-    test(`C28.1 C28.6 app create is refused in one line that says where the fault is: ${name}`, async () => {
+    test(`app create is refused in one line that says where the fault is: ${name} (C28.1, C28.6)`, async () => {
       const file = rules === undefined ? [] : ['--rules', site.file('faulty.json', JSON.stringify(rules))]
       assertRefused(await site.run([...create(...args), ...file, ...site.vault]), 2, says)
     })
 
-  test('C29.6 app list shows more applications than one page of the API holds', async () => {
+  test('app list shows more applications than one page of the API holds (C29.6)', async () => {
     const { tenant_id, management_api_key } = await site.json('tenant', 'create', '--name', 'Many')
     const wish = { name: 'A', type: 'public', permissions: ['token:create'] }
     for (let n = 0; n < 100; n++)
@@ -167,7 +167,7 @@ describe('applications, while a server is running', () => {
     assert.equal((await site.json('app', 'list', '--tenant', tenant_id)).length, 103)
   })
 
-  test('C35 app list reports an unknown tenant and a missing --tenant', async () => {
+  test('app list reports an unknown tenant and a missing --tenant (C35)', async () => {
     assertRefused(
       await site.run(['app', 'list', '--tenant', 'x', ...site.vault]),
       1,

@@ -37,7 +37,7 @@ describe('backup', () => {
   }
   const namesLike = (start: string): string[] => readdirSync(site.path).filter(name => name.startsWith(start))
 
-  test('C35 C11.2 C11.3 while a server is running, it copies everything answered so far, but no byte of a cvc, into one private file that can be served as a vault', async () => {
+  test('while a server is running, it copies everything answered so far, but no byte of a cvc, into one private file that can be served as a vault (C35, C11.2, C11.3)', async () => {
     const ids = [await create('one'), await create('two')]
     const card = { number: '4242424242424242', expiration_month: 12, expiration_year: 2030 }
     // Their bytes have two lengths and fill several pages.
@@ -79,14 +79,14 @@ describe('backup', () => {
     assert.deepEqual((await get(url, id)).body.data, card)
   })
 
-  test('C35 what follows -- is the name of the file, even if it looks like an option', async () => {
+  test('what follows -- is the name of the file, even if it looks like an option (C35)', async () => {
     const { code, stdout } = await site.run(['backup', ...site.vault, '--', '--help'])
     assert.equal(code, 0)
     assert.match(stdout, /is backed up in \S+\/--help;/)
     assert.deepEqual(namesLike('--help'), ['--help'])
   })
 
-  test('C35 it overwrites nothing, and leaves nothing half done', async () => {
+  test('it overwrites nothing, and leaves nothing half done (C35)', async () => {
     const taken = site.file('taken.db', 'mine')
     assertRefused(
       await site.run(['backup', taken, ...site.vault]),
@@ -132,7 +132,7 @@ describe('backup', () => {
     )
   })
 
-  test('C35 a name that the file system does not take, with the ending of the draft, is refused with the reason', async () => {
+  test('a name that the file system does not take, with the ending of the draft, is refused with the reason (C35)', async () => {
     for (const length of [252, 300]) {
       const name = 'x'.repeat(length)
       assertRefused(
@@ -143,7 +143,7 @@ describe('backup', () => {
     }
   })
 
-  test('docs/operating.md: a link that leads nowhere is not overwritten', async () => {
+  test('a link that leads nowhere is not overwritten (docs/operating.md)', async () => {
     const link = join(site.path, 'link.db')
     symlinkSync('a disk that is not there', link)
     assertRefused(
@@ -155,7 +155,7 @@ describe('backup', () => {
     assert.deepEqual(namesLike('link.db'), ['link.db'])
   })
 
-  test('C31.7 a backup holds no byte of the keys of a tenant deleted a moment ago', async () => {
+  test('a backup holds no byte of the keys of a tenant deleted a moment ago (C31.7)', async () => {
     const { tenant_id: tenant, management_api_key: management } = await site.json(
       ...['tenant', 'create', '--name', 'Y'],
     )
@@ -169,7 +169,7 @@ describe('backup', () => {
     assert.deepEqual(survivors(dirname(file), wrapped), [])
   })
 
-  test('C35 when the disk takes no more, it names the file and leaves none behind', {
+  test('when the disk takes no more, it names the file and leaves none behind (C35)', {
     skip: spawnSync('prlimit', ['--version']).status === 0 ? false : 'prlimit is not there',
   }, async () => {
     // More than the engine keeps in memory, so that it writes to the copy and its journal before the end.
@@ -200,7 +200,7 @@ describe('backup', () => {
        }`,
     )
 
-  test('C35 when the disk of the new file is full, it names that file and leaves nothing there', async () => {
+  test('when the disk of the new file is full, it names that file and leaves nothing there (C35)', async () => {
     const full = `copy(to); throw Object.assign(new Error('database or disk is full'), { errcode: 13 })`
     const refused = await site.run(
       ['backup', join(site.path, 'full.db'), ...site.vault],
@@ -211,7 +211,7 @@ describe('backup', () => {
   })
 
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const)
-    test(`C35 ${signal} ends it at once, and no file is left behind`, async () => {
+    test(`${signal} ends it at once, and no file is left behind (C35)`, async () => {
       const file = join(site.path, `${signal}.db`)
       const endless = copying(
         'endless',
@@ -262,7 +262,7 @@ describe('backup', () => {
     },
   ]
   for (const { name, link, code, says, content } of namings)
-    test(`C35 ${name}`, async () => {
+    test(`${name} (C35)`, async () => {
       const file = join(site.path, 'meanwhile.db')
       rmSync(file, { force: true })
       const met = meeting(

@@ -93,7 +93,7 @@ for (const engine of engines)
       Object.entries(settings.options).flatMap(([name, value]) => [`--${name}`, value])
     const ask = (): Promise<Finding[]> => findings(readConfig(settings), now)
 
-    test('C35 is reported by doctor with the number of tokens it dated, until they are deleted', async () => {
+    test('is reported by doctor with the number of tokens it dated, until they are deleted (C35)', async () => {
       const [finding, ...others] = await ask()
       assert.deepEqual(others, [])
       assert.equal(finding?.check, 'clock')
@@ -114,7 +114,7 @@ for (const engine of engines)
 
     // The line is the same on both engines, and is left to one worker on both.
     const workers = engine === sqlite ? '2' : '1'
-    test(`C35 is logged once when serve starts, and serve runs all the same (--workers ${workers})`, async () => {
+    test(`is logged once when serve starts, and serve runs all the same (--workers ${workers}) (C35)`, async () => {
       await vault.close()
       const env = { ...settings.environment, STRONGROOM_WORKERS: workers }
       const server = site.start(['serve', '--port', '0', ...flags()], env)
@@ -168,7 +168,7 @@ describe('the clock of the database (postgres only: the embedded store has none)
     },
   ]
   for (const { name, offMs, says } of cases)
-    test(`C35 a machine clock ${name} is ${says === undefined ? 'accepted' : 'reported by doctor and in the log of serve'}`, async () => {
+    test(`a machine clock ${name} is ${says === undefined ? 'accepted' : 'reported by doctor and in the log of serve'} (C35)`, async () => {
       const now = there + offMs
       const config = readConfig({
         options: { 'key-provider': 'file', 'master-key-file': join(vault.folder.path, 'master.key') },
@@ -187,7 +187,7 @@ describe('the clock of the database (postgres only: the embedded store has none)
       assert.match(found[0].byHand, /^compare "date -u" on both with a clock that you trust/)
     })
 
-  test('C35 a slow answer from the database is not taken for a wrong clock', async () => {
+  test('a slow answer from the database is not taken for a wrong clock (C35)', async () => {
     const { store } = vault.service.vault
     let now = there - slackMs
     const slow = {
@@ -206,7 +206,7 @@ describe('the clock of the database (postgres only: the embedded store has none)
     assert.deepEqual(told, [])
   })
 
-  test('C35 serve logs that the clocks differ, and runs all the same', async () => {
+  test('serve logs that the clocks differ, and runs all the same (C35)', async () => {
     const site = new Site()
     try {
       const server = site.start(

@@ -40,7 +40,7 @@ describe('files that this user may not use', { skip: noPlainUser() }, () => {
     [1, 0o400],
     [2, 0o000],
   ] as const)
-    test(`C35 ${['vault.db', 'vault.db-wal', 'vault.db-shm'][place]} with mode ${mode.toString(8)} is reported with the chmod that opens it, and no restore is suggested`, async () => {
+    test(`${['vault.db', 'vault.db-wal', 'vault.db-shm'][place]} with mode ${mode.toString(8)} is reported with the chmod that opens it, and no restore is suggested (C35)`, async () => {
       const path = files[place] ?? file
       const held = readFileSync(path)
       chmodSync(path, mode)
@@ -65,7 +65,7 @@ describe('files that this user may not use', { skip: noPlainUser() }, () => {
       assert.deepEqual(await ask(), [])
     })
 
-  test('C35 a data folder that this user may not write to is reported with the chmod that opens it', async () => {
+  test('a data folder that this user may not write to is reported with the chmod that opens it (C35)', async () => {
     chmodSync(site.data, 0o500)
     const problem = `this user may not work in ${site.data} (EACCES)`
     const [finding, ...others] = await ask()
@@ -79,7 +79,7 @@ describe('files that this user may not use', { skip: noPlainUser() }, () => {
     assert.deepEqual(await ask(), [])
   })
 
-  test('C35 a data folder of another user is reported with what that user or root has to do', {
+  test('a data folder of another user is reported with what that user or root has to do (C35)', {
     skip: isRoot ? false : 'only root can make one',
   }, async () => {
     chownSync(site.data, 0, 0)
@@ -95,7 +95,7 @@ describe('files that this user may not use', { skip: noPlainUser() }, () => {
     )
   })
 
-  test('C35 a log that root left behind is reported with the command that gives it to the owner of its folder', {
+  test('a log that root left behind is reported with the command that gives it to the owner of its folder (C35)', {
     skip: isRoot ? false : 'only root can leave one',
   }, async () => {
     const log = `${file}-wal`
@@ -108,7 +108,7 @@ describe('files that this user may not use', { skip: noPlainUser() }, () => {
     assert.deepEqual(await ask(), [])
   })
 
-  test('C35 no command is offered that would take a vault from another user', {
+  test('no command is offered that would take a vault from another user (C35)', {
     skip: isRoot ? false : 'only root can make one',
   }, async () => {
     for (const path of files) chownSync(path, 0, 0)
@@ -120,7 +120,7 @@ describe('files that this user may not use', { skip: noPlainUser() }, () => {
     assert.match(finding?.byHand ?? '', /^it belongs to user 0: run this as that user, or /)
   })
 
-  test('C35 a master key that this user may not read is reported with the chmod that opens it, not with a restore', async () => {
+  test('a master key that this user may not read is reported with the chmod that opens it, not with a restore (C35)', async () => {
     chmodSync(site.masterKeyFile, 0o000)
     assertRefused(
       await site.runPlainly(['tenant', 'list', ...site.vault]),
@@ -143,7 +143,7 @@ describe('files that this user may not use', { skip: noPlainUser() }, () => {
     )
   })
 
-  test('C35 a data folder whose name is too long is refused for that reason', async () => {
+  test('a data folder whose name is too long is refused for that reason (C35)', async () => {
     const long = join(site.path, 'x'.repeat(300))
     assertRefused(
       await site.runRefused(['serve', '--port', '0', ...site.vault, '--data', long]),

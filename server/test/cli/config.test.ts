@@ -266,7 +266,7 @@ function paths(...values: readonly [string, string, string]): readonly [string, 
 }
 
 describe('settings', () => {
-  test('C35.4 this table holds every setting', () => {
+  test('this table holds every setting (C35.4)', () => {
     assert.deepEqual(
       table.map(({ name }) => name),
       settings.map(({ name }) => name),
@@ -274,7 +274,7 @@ describe('settings', () => {
   })
 
   for (const { name, key, values, beside = {}, show, shown = values, isSecret } of table)
-    test(`C35.4 ${name}: the file sets it, the variable overrides the file, and the flag overrides both`, () => {
+    test(`${name}: the file sets it, the variable overrides the file, and the flag overrides both (C35.4)`, () => {
       const variable = variableName(name)
       const file = { [key]: values[0] }
       assert.deepEqual(show(read({ options: beside, file })), shown[0])
@@ -290,7 +290,7 @@ describe('settings', () => {
 
   for (const { name, key, beside = {}, bad } of table) {
     if (bad === undefined) continue
-    test(`C35.4 ${name}: a wrong value is refused with the name of its source, and the value is not repeated`, () => {
+    test(`${name}: a wrong value is refused with the name of its source, and the value is not repeated (C35.4)`, () => {
       for (const value of bad) {
         const complaints = [
           complaint({ options: beside, file: { [key]: value } }),
@@ -306,7 +306,7 @@ describe('settings', () => {
   }
 
   for (const { name, beside = {} } of table.filter(({ isSecret }) => !isSecret))
-    test(`C35.4 ${name}: an empty flag is refused`, () => {
+    test(`${name}: an empty flag is refused (C35.4)`, () => {
       assert.equal(complaint({ options: { ...beside, [name]: '' } }), `--${name} is empty`)
     })
 
@@ -355,7 +355,7 @@ describe('settings', () => {
     },
   ]
   for (const { name, sources, takes } of folderAndDatabase)
-    test(`C35.4 a folder and a database are one setting: ${name}`, () => {
+    test(`a folder and a database are one setting: ${name} (C35.4)`, () => {
       if (takes instanceof RegExp) return assert.match(complaint(sources), takes)
       const { dataFolder, database } = read(sources)
       const taken = [dataFolder && 'folder', database && 'database'].filter(kind => kind !== undefined)
@@ -363,13 +363,13 @@ describe('settings', () => {
     })
 
   for (const { name, key, beside = {} } of table)
-    test(`C35.4 ${name}: null or an empty string in the config file is refused`, () => {
+    test(`${name}: null or an empty string in the config file is refused (C35.4)`, () => {
       const says = (value: unknown): string => complaint({ options: beside, file: { [key]: value } })
       assert.ok(says(null).endsWith(` must set ${key} to text, a number, true or false`))
       assert.ok(says('').endsWith(` leaves ${key} empty`))
     })
 
-  test('C34.2 C35.4 with nothing set, the server gets port 8080 on 127.0.0.1 and log level info, and what must be explicit has no default', () => {
+  test('with nothing set, the server gets port 8080 on 127.0.0.1 and log level info, and what must be explicit has no default (C34.2, C35.4)', () => {
     assert.deepEqual(read({}), {
       dataFolder: undefined,
       database: undefined,
@@ -390,7 +390,7 @@ describe('settings', () => {
     } satisfies Config)
   })
 
-  test('C35.4 the config file may use JSON numbers, booleans, arrays and objects', () => {
+  test('the config file may use JSON numbers, booleans, arrays and objects (C35.4)', () => {
     const config = read({
       file: {
         port: 9_000,
@@ -405,14 +405,14 @@ describe('settings', () => {
     assert.deepEqual(config.corsOrigins, ['https://a.example', 'https://b.example'])
   })
 
-  test('C35.4 a setting is refused when given both by its own flag and by the flag that a command has for it', () => {
+  test('a setting is refused when given both by its own flag and by the flag that a command has for it (C35.4)', () => {
     const options = { from: '/a', data: '/b' }
     assert.throws(() => readConfig({ options, environment: {}, spelled: { data: 'from' } }), {
       message: '--from and --data are one setting: leave one out',
     })
   })
 
-  test('C35.4 the config file is named by --config, or by STRONGROOM_CONFIG', () => {
+  test('the config file is named by --config, or by STRONGROOM_CONFIG (C35.4)', () => {
     const path = configFile('{"port":1}')
     assert.equal(read({ environment: { STRONGROOM_CONFIG: path } }).port, 1)
     assert.equal(read({ environment: { STRONGROOM_CONFIG: '' } }).port, 8_080)
@@ -465,14 +465,14 @@ describe('settings', () => {
     },
   ]
   for (const { name, content, mode, says } of faults)
-    test(`C35.4 a config file is refused in one line: ${name}`, () => {
+    test(`a config file is refused in one line: ${name} (C35.4)`, () => {
       const path = configFile(content, mode)
       const message = complaint({ options: { config: path } })
       assert.ok(message.startsWith(`the config file ${path} `))
       assert.match(message, says)
     })
 
-  test('C35.4 a config file without secrets may be open to others, and a closed one may hold them', () => {
+  test('a config file without secrets may be open to others, and a closed one may hold them (C35.4)', () => {
     const read = (content: string, mode: number) =>
       readConfig({ options: { config: configFile(content, mode) }, environment: {} })
     assert.equal(read('{"port":1}', 0o644).port, 1)
@@ -481,14 +481,14 @@ describe('settings', () => {
     assert.equal(closed.database?.address.password, 'secret')
   })
 
-  test('C35.4 a config file that does not exist is refused, even when a variable names it', () => {
+  test('a config file that does not exist is refused, even when a variable names it (C35.4)', () => {
     assert.equal(
       complaint({ environment: { STRONGROOM_CONFIG: '/nowhere.json' } }),
       'the config file /nowhere.json does not exist',
     )
   })
 
-  test('C35.4 a config file that is a folder, lies inside a file or is unreadable is refused for that reason', t => {
+  test('a config file that is a folder, lies inside a file or is unreadable is refused for that reason (C35.4)', t => {
     const { path } = folder
     assert.equal(complaint({ options: { config: path } }), `the config file ${path} is a folder`)
     const inFile = join(configFile('{}'), 'x')
@@ -501,11 +501,11 @@ describe('settings', () => {
     assert.match(complaint({ options: { config: closed } }), /cannot be read by this user$/)
   })
 
-  test('C35.4 an empty limits object in the config file leaves the usual limits', () => {
+  test('an empty limits object in the config file leaves the usual limits (C35.4)', () => {
     assert.deepEqual(read({ file: { limits: {} } }).limits, {})
   })
 
-  test('C35.4 an IPv6 address is accepted with and without brackets', () => {
+  test('an IPv6 address is accepted with and without brackets (C35.4)', () => {
     assert.equal(read({ options: { host: '[::1]' } }).host, '::1')
     assert.equal(read({ options: { host: '::1' } }).host, '::1')
   })
@@ -529,7 +529,7 @@ describe('settings', () => {
     },
   ]
   for (const { name, environment, says } of variables)
-    test(`C35.4 variables ${name} cause ${says === undefined ? 'no' : 'a'} warning`, () => {
+    test(`variables ${name} cause ${says === undefined ? 'no' : 'a'} warning (C35.4)`, () => {
       assert.equal(warnOfUnknown(environment), says)
     })
 
@@ -540,11 +540,11 @@ describe('settings', () => {
     { options: { 'rate-limit-burst': '5' }, says: /^--rate-limit-burst needs a rate limit as well/ },
   ]
   for (const { options, says } of together)
-    test(`C35.1 half a setting is refused: ${Object.keys(options)} alone`, () => {
+    test(`half a setting is refused: ${Object.keys(options)} alone (C35.1)`, () => {
       assert.match(complaint({ options }), says)
     })
 
-  test('C35.4 a password is taken from the variable, refused on the command line, and never repeated', () => {
+  test('a password is taken from the variable, refused on the command line, and never repeated (C35.4)', () => {
     const url = 'postgres://u:s%40cret@h/d'
     const config = read({ environment: { STRONGROOM_DATABASE_URL: url } })
     assert.equal(config.database?.address.password, 's@cret')
@@ -554,7 +554,7 @@ describe('settings', () => {
       assert.doesNotMatch(complaint({ environment: { STRONGROOM_DATABASE_URL: broken } }), /cret/)
   })
 
-  test('docs/operating.md: the file of the database password must be closed to others, and the CA is read from its file', () => {
+  test('the file of the database password must be closed to others, and the CA is read from its file (docs/operating.md)', () => {
     const { cert } = certificate('an authority')
     const used = (mode: number) => {
       const file = configFile(cert, mode)
@@ -574,7 +574,7 @@ describe('settings', () => {
     ['a key', certificate('an authority').key],
     ['a broken certificate', certificate('an authority').cert.replace(/\n.{20}/, '\n')],
   ] as const)
-    test(`C35.4 a database CA file that holds ${what} is refused`, () => {
+    test(`a database CA file that holds ${what} is refused (C35.4)`, () => {
       assert.throws(
         () => settingsWith({ 'database-ca': configFile(content) }),
         error =>
@@ -605,7 +605,7 @@ describe('settings', () => {
     'postgres://u@%2Frun%2Fpg:5433/d',
   ]
   for (const url of sockets)
-    test(`C35.4 ${url} means a socket, and the name shown for it leads to the same socket`, () => {
+    test(`${url} means a socket, and the name shown for it leads to the same socket (C35.4)`, () => {
       const config = read({ options: { 'database-url': url } })
       assert.deepEqual(config.database?.address.hosts, [{ host: '/run/pg', port: 5_433 }])
       const again = read({ options: { 'database-url': configuredStorage(config).name } })
@@ -623,30 +623,30 @@ describe('settings', () => {
     'postgres://u:1?cret@127.0.0.1:1/n',
   ]
   for (const url of unencoded)
-    test(`C35.4 ${url}, whose password is not percent-encoded, is refused with nothing of it in the message`, () => {
+    test(`${url}, whose password is not percent-encoded, is refused with nothing of it in the message (C35.4)`, () => {
       const message = complaint({ environment: { STRONGROOM_DATABASE_URL: url } })
       assert.match(message, /^STRONGROOM_DATABASE_URL must have its user and password percent-encoded/)
       assert.doesNotMatch(message, /cret|127/)
     })
 
-  test('C35.4 what is percent-encoded in a database URL may hold any sign', () => {
+  test('what is percent-encoded in a database URL may hold any sign (C35.4)', () => {
     const url = 'postgres://u%40x:a%40b%2Fc%3Fd%23e@db.example/n%40%2F'
     const address = read({ environment: { STRONGROOM_DATABASE_URL: url } }).database?.address
     assert.deepEqual([address?.user, address?.password, address?.database], ['u@x', 'a@b/c?d#e', 'n@/'])
   })
 
-  test('C35.4 a parameter given twice in the database URL is refused', () => {
+  test('a parameter given twice in the database URL is refused (C35.4)', () => {
     const url = 'postgres://u@db.example/d?sslmode=disable&sslmode=verify-full'
     assert.match(complaint({ options: { 'database-url': url } }), /each once/)
   })
 
   for (const [url, sslmode] of modes)
-    test(`C35.4 TLS to the database: ${url} means ${sslmode}`, () => {
+    test(`TLS to the database: ${url} means ${sslmode} (C35.4)`, () => {
       assert.equal(read({ options: { 'database-url': url } }).database?.address.sslmode, sslmode)
     })
 
   for (const url of ['postgres://u@localhost/d', 'postgres://u@127.0.0.1/d', 'postgres://u@db.example/d'])
-    test(`C35.4 with a CA, ${url} means verify-full`, () => {
+    test(`with a CA, ${url} means verify-full (C35.4)`, () => {
       const options = { 'database-url': url, 'database-ca': '/ca.pem' }
       assert.equal(read({ options }).database?.address.sslmode, 'verify-full')
     })
@@ -658,7 +658,7 @@ describe('settings', () => {
     { url: 'postgres://u@%2Frun%2Fpg/d', says: /^--database-url names a socket, / },
   ]
   for (const { url, says } of untrusting)
-    test(`C35.4 a CA beside ${url}, which uses none, is refused`, () => {
+    test(`a CA beside ${url}, which uses none, is refused (C35.4)`, () => {
       const message = complaint({ options: { 'database-url': url, 'database-ca': '/ca.pem' } })
       assert.match(message, says)
       assert.match(message, /--database-ca/)

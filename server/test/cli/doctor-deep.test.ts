@@ -224,7 +224,7 @@ describe('doctor --deep', () => {
       rows.filter(row => (row as { value?: unknown }).value !== 0)
 
     for (const { name, plant, says, leavesTrace } of damages)
-      test(`C24 C26 C15 ${name}`, async () => {
+      test(`${name} (C24, C26, C15)`, async () => {
         assert.deepEqual(await examine(), [])
         plant()
         assert.deepEqual(await examine(), says)
@@ -247,7 +247,7 @@ describe('doctor --deep', () => {
       }
     })
 
-    test('SECURITY.md: a row that does not open is named, repair touches nothing of it, and a backup is to be restored', async () => {
+    test('a row that does not open is named, repair touches nothing of it, and a backup is to be restored (SECURITY.md)', async () => {
       // The second has a claim on its value, which nobody else may take while the row can still be restored.
       change(`UPDATE tokens SET created_by = 'somebody' WHERE token_id IN ('card-6', 'unique-5')`)
       const says = ['tokens: rows of tokens that do not open: card-6, unique-5']
@@ -259,7 +259,7 @@ describe('doctor --deep', () => {
       assert.match(finding && 'command' in finding ? finding.command : '', /^backup=/)
     })
 
-    test('SECURITY.md: of a great many rows that do not open twenty are named, and the others counted up to a point', async () => {
+    test('of a great many rows that do not open twenty are named, and the others counted up to a point (SECURITY.md)', async () => {
       const copies = (from: number, to: number) =>
         change(
           `WITH RECURSIVE n(i) AS (SELECT ${from} UNION ALL SELECT i + 1 FROM n WHERE i < ${to})
@@ -273,7 +273,7 @@ describe('doctor --deep', () => {
       assert.match((await examine())[0] ?? '', /, a100020 and more than 9980 more$/)
     })
 
-    test('SECURITY.md: a tenant whose keys do not open, as the check of the keys has told, is passed over', async () => {
+    test('a tenant whose keys do not open, as the check of the keys has told, is passed over (SECURITY.md)', async () => {
       const { slot, bytes } = database
         .prepare("SELECT slot, bytes FROM tenant_keys JOIN slots USING (slot) WHERE purpose = 'data'")
         .get() as { slot: number; bytes: Uint8Array }
@@ -283,7 +283,7 @@ describe('doctor --deep', () => {
       assert.deepEqual(says, [])
     })
 
-    test('C35 findings of one tenant are reported even if the next tenant cannot be examined', async () => {
+    test('findings of one tenant are reported even if the next tenant cannot be examined (C35)', async () => {
       const { store, vault } = await opened()
       await createTenant(vault, { name: 'Next', applications: starterApplications }, () => {})
       await store.close()
@@ -298,7 +298,7 @@ describe('doctor --deep', () => {
       )
     })
 
-    test('C24 C26 counters are not judged while the tenant is written to, and a note says so', async t => {
+    test('counters are not judged while the tenant is written to, and a note says so (C24, C26)', async t => {
       const tenant = database.prepare('SELECT tenant_id AS id FROM tenants').get()?.id
       const { prepare } = DatabaseSync.prototype
       let isUnderWay = false
@@ -317,7 +317,7 @@ describe('doctor --deep', () => {
       assert.match((await examine()).join(), /^counters: \d+ counters are wrong$/)
     })
 
-    test('C24 C26 a sample examines that many tokens and reports what is wrong with them', async () => {
+    test('a sample examines that many tokens and reports what is wrong with them (C24, C26)', async () => {
       assert.deepEqual(await examine({ sample: 100 }), [])
       change(`DELETE FROM terms WHERE token_id IN ('plain-1', 'card-6')`)
       const [finding = ''] = await examine({ sample: 100 })
@@ -325,7 +325,7 @@ describe('doctor --deep', () => {
       assert.ok((await examine({ sample: 2 })).length <= 1)
     })
 
-    test('C35 the program reports damage with the command that repairs it, and the command works', async () => {
+    test('the program reports damage with the command that repairs it, and the command works (C35)', async () => {
       change(`DELETE FROM terms WHERE token_id = 'found-2'`)
       const seen = await site.run(['doctor', '--deep', '--json', ...site.vault])
       assert.deepEqual([seen.code, seen.stderr], [1, ''])
@@ -343,7 +343,7 @@ describe('doctor --deep', () => {
       assert.equal(again.stdout, `in ${site.data}:\nno problems found\n`)
     })
 
-    test('docs/operating.md: with --repair, what was repaired is told apart from what is left, also as JSON', async () => {
+    test('with --repair, what was repaired is told apart from what is left, also as JSON (docs/operating.md)', async () => {
       change(`DELETE FROM terms WHERE token_id = 'found-2'`)
       change(`UPDATE tokens SET created_by = 'somebody' WHERE token_id = 'card-6'`)
       const { code, stdout } = await site.run(['doctor', '--deep', '--repair', '--json', ...site.vault])
@@ -365,7 +365,7 @@ describe('doctor --deep', () => {
     })
   })
 
-  test('docs/operating.md: what is still wrong after a repair is not told as repaired', () => {
+  test('what is still wrong after a repair is not told as repaired (docs/operating.md)', () => {
     const [before, after] = [new Verification(), new Verification()]
     const entry = (tokenId: string) => ({ tokenId, field: 'cvc', sealed: new Uint8Array() })
     before.note({ unreadable: ['lost'], deadFields: [entry('one'), entry('two')] })
@@ -379,7 +379,7 @@ describe('doctor --deep', () => {
     assert.deepEqual(describeRepairs('t', after, after), [])
   })
 
-  test('docs/keys.md: an interrupted rekey is told once, also when only a look at the tokens can tell, and the printed command ends it', async () => {
+  test('an interrupted rekey is told once, also when only a look at the tokens can tell, and the printed command ends it (docs/keys.md)', async () => {
     const { store, vault } = await opened()
     const [row] = await store.listTenants()
     assert.ok(row)
@@ -410,6 +410,6 @@ describe('doctor --deep', () => {
     [['--deep', '--sample', '0'], /must be a number/],
     [['--deep', '--sample', '5', '--repair'], /leave out --sample/],
   ] as const)
-    test(`C35 refuses ${args.join(' ')}`, async () =>
+    test(`refuses ${args.join(' ')} (C35)`, async () =>
       assertRefused(await site.run(['doctor', ...args, ...site.vault]), 2, says))
 })

@@ -158,7 +158,7 @@ describe('doctor', () => {
       .map(([entry, path]): [string, string] => [path, entry.isFile() ? readFileSync(path, 'latin1') : ''])
       .sort()
 
-  test('C35 a healthy vault has no problems, even while a server runs on it', async () => {
+  test('a healthy vault has no problems, even while a server runs on it (C35)', async () => {
     const server = await site.serve(flags)
     assert.deepEqual(await ask(), [])
     const { code, stdout } = await site.run(['doctor', ...flags])
@@ -166,13 +166,13 @@ describe('doctor', () => {
     assert.equal((await fetch(`${server.url}/ready`)).status, 200)
   })
 
-  test('C35 a symbolic link that leads nowhere is not a problem', async () => {
+  test('a symbolic link that leads nowhere is not a problem (C35)', async () => {
     await makeVault()
     symlinkSync('/nowhere', join(data, 'old.key'))
     assert.deepEqual(await ask(), [])
   })
 
-  test('C35 without --json, each finding is printed with its command below it, and the exit code is 1', async () => {
+  test('without --json, each finding is printed with its command below it, and the exit code is 1 (C35)', async () => {
     await makeVault()
     chmodSync(data, 0o755)
     const { code, stdout } = await site.run(['doctor', ...flags])
@@ -187,7 +187,7 @@ describe('doctor', () => {
     ['data folder', ''],
     ['folder above the data', 'data'],
   ] as const)
-    test(`C35 a link to a disk that is not mounted, as the ${name}, is reported with what to do, and no vault is made`, async () => {
+    test(`a link to a disk that is not mounted, as the ${name}, is reported with what to do, and no vault is made (C35)`, async () => {
       const [link, disk] = [join(site.path, 'link'), join(site.path, 'disk')]
       symlinkSync(disk, link)
       flags = ['--data', join(link, below), ...site.keys]
@@ -455,7 +455,7 @@ describe('doctor', () => {
     },
   ]
   for (const { name, plant, check, says } of findings)
-    test(`C35 doctor finds ${name}, and the command it prints repairs it`, async () => {
+    test(`doctor finds ${name}, and the command it prints repairs it (C35)`, async () => {
       const backup = await plant()
       const found = await ask()
       assert.equal(found.length, 1)
@@ -467,7 +467,7 @@ describe('doctor', () => {
       assert.deepEqual(await ask(), [])
     })
 
-  test('C35 doctor names any table that the embedded store has lost, and how to restore it', async () => {
+  test('doctor names any table that the embedded store has lost, and how to restore it (C35)', async () => {
     const backup = await backUp()
     const opened = new DatabaseSync(backup)
     const tables = opened
@@ -488,7 +488,7 @@ describe('doctor', () => {
     }
   })
 
-  test('C35 findings are reported before the error that stops doctor itself', async () => {
+  test('findings are reported before the error that stops doctor itself (C35)', async () => {
     await makeVault()
     chmodSync(data, 0o755)
     const { code, stdout, stderr } = await site.run(['doctor', '--json', '--data', data])
@@ -500,7 +500,7 @@ describe('doctor', () => {
     assert.equal(code, 2)
   })
 
-  test('C35 doctor finds a folder where the master key should be, and offers no command to open or copy it', async () => {
+  test('doctor finds a folder where the master key should be, and offers no command to open or copy it (C35)', async () => {
     await makeVault()
     for (const path of [masterKeyFile, join(data, 'master.key')]) {
       rmSync(path, { force: true })
@@ -518,7 +518,7 @@ describe('doctor', () => {
     }
   })
 
-  test('C35 doctor finds a newer schema and says to install the newer release, not to replace the vault', async () => {
+  test('doctor finds a newer schema and says to install the newer release, not to replace the vault (C35)', async () => {
     await makeVault()
     const newer = newestSchema() + 1
     const opened = new DatabaseSync(database)
@@ -534,7 +534,7 @@ describe('doctor', () => {
     ])
   })
 
-  test('docs/keys.md: doctor reports a rotation that was not finished, step by step, with the command that finishes it', async () => {
+  test('doctor reports a rotation that was not finished, step by step, with the command that finishes it (docs/keys.md)', async () => {
     await withVault(Date.now(), makeTenant)
     // The second time, the keys that the first has retired lie beside, and are not needed.
     for (const _rotation of ['first', 'second']) {
@@ -555,7 +555,7 @@ describe('doctor', () => {
     }
   })
 
-  test('SECURITY.md: wrapped keys of a tenant that do not open are reported, and the master key is not blamed', async () => {
+  test('wrapped keys of a tenant that do not open are reported, and the master key is not blamed (SECURITY.md)', async () => {
     await withVault(Date.now(), makeTenant)
     const opened = new DatabaseSync(database)
     opened.exec(`UPDATE slots SET bytes = zeroblob(size)
@@ -571,7 +571,7 @@ describe('doctor', () => {
     assert.match(told.command ?? '', /^backup=/)
   })
 
-  test('docs/keys.md: with the provider env, doctor finds nothing once the older key can be left out', async () => {
+  test('with the provider env, doctor finds nothing once the older key can be left out (docs/keys.md)', async () => {
     await withVault(Date.now(), makeTenant)
     const [old, next] = [readFileSync(masterKeyFile, 'utf8').trim(), newMasterKeyText()]
     const env = { STRONGROOM_MASTER_KEY: `${next} ${old}` }
@@ -632,7 +632,7 @@ describe('doctor', () => {
     },
   ]
   for (const { name, make, says } of restored)
-    test(`docs/operating.md: a backup from ${name} opens with the retired keys, which doctor brings back below the one that wraps`, async () => {
+    test(`a backup from ${name} opens with the retired keys, which doctor brings back below the one that wraps (docs/operating.md)`, async () => {
       const backup = await make()
       const [first = '', ...marks] = readFileSync(masterKeyFile, 'utf8').trimEnd().split('\n')
       const retired = readFileSync(`${masterKeyFile}.retired`, 'utf8')
@@ -651,7 +651,7 @@ describe('doctor', () => {
       assert.equal(readFileSync(`${masterKeyFile}.retired`, 'utf8'), retired)
     })
 
-  test('docs/operating.md: retired keys that do not open storage either are not brought back', async () => {
+  test('retired keys that do not open storage either are not brought back (docs/operating.md)', async () => {
     await withVault(Date.now(), makeTenant)
     await rotate()
     writeFileSync(masterKeyFile, `${newMasterKeyText()}\n`)
@@ -660,7 +660,7 @@ describe('doctor', () => {
     assert.match(finding?.command ?? '', /^backup=\/path\/to\/your\/master\.key /)
   })
 
-  test('C35 a master key replaced by a restore is kept', async () => {
+  test('a master key replaced by a restore is kept (C35)', async () => {
     await makeVault()
     rmSync(masterKeyFile)
     createMasterKeyFile(masterKeyFile)
@@ -675,7 +675,7 @@ describe('doctor', () => {
     assert.equal(statSync(join(home, aside)).mode & 0o777, 0o600)
   })
 
-  test('C35 a restore moves aside what it replaces: a damaged file and a log that holds answered writes; what it puts there is closed to all but the owner of the folder', async () => {
+  test('a restore moves aside what it replaces: a damaged file and a log that holds answered writes; what it puts there is closed to all but the owner of the folder (C35)', async () => {
     const server = await site.serve(flags)
     const backup = join(site.path, 'backup.db')
     assert.equal((await site.run(['backup', backup, ...flags])).code, 0)
@@ -700,7 +700,7 @@ describe('doctor', () => {
     assert.deepEqual([mode & 0o777, uid], [0o600, statSync(data).uid])
   })
 
-  test('C35 a restore that cannot move a file aside replaces none', async () => {
+  test('a restore that cannot move a file aside replaces none (C35)', async () => {
     await makeVault()
     const backup = copyDatabase()
     writeFileSync(database, 'overwritten'.repeat(1_000))
@@ -718,7 +718,7 @@ describe('doctor', () => {
     assert.equal(readFileSync(`${database}-wal`, 'utf8'), 'answered writes')
   })
 
-  test('C31.7 C35 a planted trigger keeps every command from the vault; doctor names it, and says what it left out', async () => {
+  test('a planted trigger keeps every command from the vault; doctor names it, and says what it left out (C31.7, C35)', async () => {
     await makeVault()
     const opened = new DatabaseSync(database)
     opened.exec('CREATE TRIGGER planted AFTER INSERT ON tokens BEGIN SELECT 1; END')
@@ -741,7 +741,7 @@ describe('doctor', () => {
     assert.equal(stderr, 'strongroom doctor: it has not looked at tokens: this must be repaired first\n')
   })
 
-  test('C35 when pages are damaged, doctor says how to restore, and other commands refer to doctor', async () => {
+  test('when pages are damaged, doctor says how to restore, and other commands refer to doctor (C35)', async () => {
     await withVault(Date.now(), makeTenant)
     const backup = copyDatabase()
     const pages = readFileSync(database)
@@ -774,7 +774,7 @@ describe('doctor', () => {
     return copyDatabase()
   }
 
-  test('C35 a damaged page that only --deep comes upon is a finding too, with how to restore', async () => {
+  test('a damaged page that only --deep comes upon is a finding too, with how to restore (C35)', async () => {
     await withVault(Date.now(), makeTenant)
     const opened = new DatabaseSync(database)
     const { at, size } = opened
@@ -812,7 +812,7 @@ describe('doctor', () => {
       assert.deepEqual({ code, stdout }, { code: 0, stdout: `${key}\n` })
     }
 
-    test('C35 doctor finds a wrong key; its command repairs it in the same shell without showing the key', async () => {
+    test('doctor finds a wrong key; its command repairs it in the same shell without showing the key (C35)', async () => {
       await makeVault()
       const wrong = newMasterKeyText()
       const finding = await see(wrong)
@@ -823,7 +823,7 @@ describe('doctor', () => {
       assert.deepEqual(read(await site.shell(`${filled(other, site.masterKeyFile)} && ${again()}`, env)), [])
     })
 
-    test('C35 doctor finds what is no key at all, and its command repairs it', async () => {
+    test('doctor finds what is no key at all, and its command repairs it (C35)', async () => {
       await makeVault()
       const { command = '' } = await see('no key')
       await assertHarmless(command, 'no key')
@@ -834,7 +834,7 @@ describe('doctor', () => {
       )
     })
 
-    test('docs/operating.md: a backup from before a rotation opens with the older key behind the one that wraps, and needs only that one afterwards', async () => {
+    test('a backup from before a rotation opens with the older key behind the one that wraps, and needs only that one afterwards (docs/operating.md)', async () => {
       await withVault(Date.now(), makeTenant)
       const newest = newMasterKeyText()
       const { older } = choicesOf(await see(newest))
@@ -846,7 +846,7 @@ describe('doctor', () => {
     })
   })
 
-  test('C35 doctor finds a clock that is behind (planted as a token from a node whose clock is ahead), offers no command to set it, and finds nothing once the time is right', async () => {
+  test('doctor finds a clock that is behind (planted as a token from a node whose clock is ahead), offers no command to set it, and finds nothing once the time is right (C35)', async () => {
     const ahead = Date.now() + hourMs
     await withVault(ahead, async vault => {
       const operator = await operatorOf(vault, await makeTenant(vault))
@@ -868,7 +868,7 @@ describe('doctor', () => {
     assert.deepEqual(await examineOn({ now: () => ahead }), [])
   })
 
-  test('C35 doctor finds a low limit of open files; it offers a command only where a shell may run it, and then the command repairs it', async t => {
+  test('doctor finds a low limit of open files; it offers a command only where a shell may run it, and then the command repairs it (C35)', async t => {
     await makeVault()
     const [finding, ...others] = read(await site.shell(`ulimit -n 512; ${line(...flags)}`))
     assert.deepEqual(others, [])
@@ -889,7 +889,7 @@ describe('doctor', () => {
     assert.deepEqual(await examineOn({ openFilesMax: () => 1_024 }), [])
   })
 
-  test('C35 doctor finds a disk that is nearly full (its free bytes are simulated); its command moves the vault to a larger one', async () => {
+  test('doctor finds a disk that is nearly full (its free bytes are simulated); its command moves the vault to a larger one (C35)', async () => {
     await makeVault()
     const disk = join(site.path, 'larger disk')
     mkdirSync(disk)
@@ -908,7 +908,7 @@ describe('doctor', () => {
     assert.ok(!existsSync(data), 'nothing is left behind')
   })
 
-  test('C35 doctor finds a database that does not answer, and says what to check', async () => {
+  test('doctor finds a database that does not answer, and says what to check (C35)', async () => {
     const nobody = 'postgres://somebody@127.0.0.1:1/nowhere'
     const [finding, ...others] = read(
       await site.run(asking(...flags.slice(2)), { STRONGROOM_DATABASE_URL: nobody }),
@@ -931,7 +931,7 @@ describe('doctor', () => {
     assert.equal(lost.code, 2)
   })
 
-  test('C35 doctor finds an empty database with an encoding that cannot hold a vault, and does not send anyone to migrate', async () => {
+  test('doctor finds an empty database with an encoding that cannot hold a vault, and does not send anyone to migrate (C35)', async () => {
     const database = await emptyDatabase("ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
     try {
       const env = { STRONGROOM_DATABASE_URL: database.url }
@@ -953,7 +953,7 @@ describe('doctor', () => {
     }
   })
 
-  test('C35 doctor says what a database refuses to a user who may not read the vault in it', async () => {
+  test('doctor says what a database refuses to a user who may not read the vault in it (C35)', async () => {
     const database = await emptyDatabase()
     const owner = new pg.Client(database.url)
     const stranger = `stranger_${randomUUID().slice(0, 8)}`
@@ -977,7 +977,7 @@ describe('doctor', () => {
     }
   })
 
-  test('C35 doctor finds TLS files that serve would not start with, and says so in the words of serve', async () => {
+  test('doctor finds TLS files that serve would not start with, and says so in the words of serve (C35)', async () => {
     await makeVault()
     const { cert, key } = certificate('localhost')
     const [certFile, keyFile] = [site.file('cert.pem', cert), site.file('key.pem', key)]
@@ -1012,7 +1012,7 @@ describe('doctor', () => {
     return ['--tls-cert', site.file('cert.pem', cert), '--tls-key', keyFile]
   }
 
-  test('docs/operating.md: doctor finds a certificate that has expired or is not valid yet, and notes one that expires within two weeks', async () => {
+  test('doctor finds a certificate that has expired or is not valid yet, and notes one that expires within two weeks (docs/operating.md)', async () => {
     await makeVault()
     const now = Math.floor(Date.now() / 1_000) * 1_000
     const wrong: { dates: [number, number]; says: RegExp }[] = [
@@ -1041,7 +1041,7 @@ describe('doctor', () => {
     assert.deepEqual([later.code, later.stderr], [0, ''])
   })
 
-  test('docs/operating.md: doctor finds a TLS key that others may read or its group may write, and the command it prints leaves the group what it may read', async () => {
+  test('doctor finds a TLS key that others may read or its group may write, and the command it prints leaves the group what it may read (docs/operating.md)', async () => {
     await makeVault()
     const now = Date.now()
     for (const [mode, closed] of [
@@ -1061,7 +1061,7 @@ describe('doctor', () => {
     }
   })
 
-  test('C35 findings that do not block are reported together, and a blocking one comes last', async () => {
+  test('findings that do not block are reported together, and a blocking one comes last (C35)', async () => {
     await makeVault()
     chmodSync(data, 0o755)
     rmSync(masterKeyFile)
@@ -1071,7 +1071,7 @@ describe('doctor', () => {
     )
   })
 
-  test('C35 the folder of strongroom dev needs no further settings, even when its key is lost', async () => {
+  test('the folder of strongroom dev needs no further settings, even when its key is lost (C35)', async () => {
     await makeVault()
     const devKey = join(data, 'master.key')
     copyFileSync(masterKeyFile, devKey)
@@ -1085,7 +1085,7 @@ describe('doctor', () => {
     assert.deepEqual(await ask(), [])
   })
 
-  test('C35 with incomplete settings, doctor says what is missing and the exit code is 2', async () => {
+  test('with incomplete settings, doctor says what is missing and the exit code is 2 (C35)', async () => {
     assertRefused(await site.run(['doctor']), 2, /storage is not configured/)
     await makeVault()
     assertRefused(await site.run(['doctor', '--data', data]), 2, /no key provider is configured/)

@@ -48,7 +48,7 @@ describe('a power cut right after a command takes back nothing of what it said i
     return stdout.trimEnd().split('\n')
   }
 
-  test('C35 backup: the copy is flushed before it gets its name, and then the name', async () => {
+  test('backup: the copy is flushed before it gets its name, and then the name (C35)', async () => {
     const file = join(site.path, 'backup.db')
     assert.deepEqual(await stepsOf('backup', file, ...site.vault), [
       'flushed vault.db',
@@ -58,13 +58,13 @@ describe('a power cut right after a command takes back nothing of what it said i
     ])
   })
 
-  test('C34.3 master-key: the new file is flushed before it gets its name, and then the name', async () => {
+  test('master-key: the new file is flushed before it gets its name, and then the name (C34.3)', async () => {
     const file = join(site.path, 'other.key')
     const steps = await stepsOf('master-key', '--master-key-file', file)
     assert.deepEqual(steps.slice(0, -1), ['flushed other.key.draft', 'named other.key', `flushed ${folder}`])
   })
 
-  test('C14.4 a rotation: no master key leaves its file before it is kept elsewhere, and each new file is flushed before it replaces the old one', async () => {
+  test('a rotation: no master key leaves its file before it is kept elsewhere, and each new file is flushed before it replaces the old one (C14.4)', async () => {
     const replaced = ['flushed master.key.draft', 'named master.key', `flushed ${folder}`]
     const added = await stepsOf('master-key', 'add', ...site.vault)
     assert.deepEqual(added.slice(0, -1), replaced)

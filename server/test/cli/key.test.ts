@@ -27,7 +27,7 @@ describe('keys, while a server is running', () => {
   const revoke = (id: string, where = place): Promise<Result> =>
     site.run(['key', 'revoke', id, ...where, ...site.vault])
 
-  test('C29.4 C29.6 C27.2 a key works at once, is listed without its text and, once revoked, is refused on the very next request', async () => {
+  test('a key works at once, is listed without its text and, once revoked, is refused on the very next request (C29.4, C29.6, C27.2)', async () => {
     const [one, other] = [
       await site.json('key', 'create', ...place),
       await site.json('key', 'create', ...place),
@@ -49,13 +49,13 @@ describe('keys, while a server is running', () => {
     assertRefused(await revoke(one.id), 1, /the tenant has no such application or key/)
   })
 
-  test('C29.6 without --json, key create prints the id and the key', async () => {
+  test('without --json, key create prints the id and the key (C29.6)', async () => {
     const { code, stdout } = await site.run(['key', 'create', ...place, ...site.vault])
     assert.equal(code, 0)
     assert.match(stdout, /^id +[0-9a-f-]{36}\nkey +key_\w+\n$/)
   })
 
-  test('C29.7 a key can have an expiry, which must be in the future', async () => {
+  test('a key can have an expiry, which must be in the future (C29.7)', async () => {
     const made = await site.json('key', 'create', ...place, '--expires-at', '2120-01-01T00:00:00Z')
     assert.equal(made.expires_at, '2120-01-01T00:00:00.000+00:00')
     const { stdout } = await site.run(['key', 'list', ...place, ...site.vault])
@@ -68,7 +68,7 @@ describe('keys, while a server is running', () => {
       assertRefused(await site.run(['key', 'create', ...place, '--expires-at', end, ...site.vault]), 2, says)
   })
 
-  test('C29.7 last_used_at is stored by the time the server that saw the key has stopped', async () => {
+  test('last_used_at is stored by the time the server that saw the key has stopped (C29.7)', async () => {
     const { id, key } = await site.json('key', 'create', ...place)
     assert.equal(await status(key), 200)
     server.child.kill('SIGTERM')
@@ -78,7 +78,7 @@ describe('keys, while a server is running', () => {
     server = await site.serve()
   })
 
-  test('C2.18 the last management key cannot be revoked', async () => {
+  test('the last management key cannot be revoked (C2.18)', async () => {
     const [only] = await site.json('key', 'list', ...management)
     assertRefused(
       await revoke(only.id, management),
@@ -90,7 +90,7 @@ describe('keys, while a server is running', () => {
     assert.equal(await status(next.key), 200)
   })
 
-  test('C8.17 one key too many is refused in one line', async () => {
+  test('one key too many is refused in one line (C8.17)', async () => {
     const flags = [...place, ...site.vault, '--limits', 'liveKeysPerApplication=2']
     assertRefused(
       await site.start(['key', 'create', ...flags]).exited,
@@ -99,7 +99,7 @@ describe('keys, while a server is running', () => {
     )
   })
 
-  test('C35 key list reports a missing option and an unknown tenant or application', async () => {
+  test('key list reports a missing option and an unknown tenant or application (C35)', async () => {
     const [, tenant = ''] = place
     const list = (...args: string[]) => site.run(['key', 'list', ...args, ...site.vault])
     assertRefused(await list(), 2, /--tenant is missing/)

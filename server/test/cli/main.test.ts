@@ -31,7 +31,7 @@ describe('the command line', () => {
   const unreadByOthers = new RegExp(`^(host|port|tls-|limits|${served})`)
 
   for (const command of commands)
-    test(`C35.4 ${command.name} --help names its options and every setting it reads, with its variable`, async () => {
+    test(`${command.name} --help names its options and every setting it reads, with its variable (C35.4)`, async () => {
       const { code, stdout, stderr } = await site.run([...command.name.split(' '), '--help'])
       assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
       assert.ok(stdout.startsWith(`strongroom ${[command.name, ...(command.words ?? [])].join(' ')}\n`))
@@ -61,14 +61,14 @@ describe('the command line', () => {
     { args: ['help', 'key'], lists: name => name.startsWith('key ') },
   ]
   for (const { args, lists } of overviews)
-    test(`C35 strongroom ${args.join(' ')} lists the commands it is about`, async () => {
+    test(`strongroom ${args.join(' ')} lists the commands it is about (C35)`, async () => {
       const { code, stdout, stderr } = await site.run(args)
       assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
       for (const { name, summary } of commands)
         assert.equal(new RegExp(`^  ${name} +${RegExp.escape(summary)}$`, 'm').test(stdout), lists(name))
     })
 
-  test('C35 strongroom help tenant create prints what strongroom tenant create --help prints', async () => {
+  test('strongroom help tenant create prints what strongroom tenant create --help prints (C35)', async () => {
     const [one, other] = await Promise.all([
       site.run(['help', 'tenant', 'create']),
       site.run(['tenant', 'create', '--help']),
@@ -76,14 +76,14 @@ describe('the command line', () => {
     assert.deepEqual(one, other)
   })
 
-  test('C35 --version prints the release', async () => {
+  test('--version prints the release (C35)', async () => {
     for (const flag of ['--version', '-v']) {
       const { code, stdout, stderr } = await site.run([flag])
       assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: `${manifest.version}\n`, stderr: '' })
     }
   })
 
-  test('C35 a call without arguments prints the overview on standard error and exits with code 2', async () => {
+  test('a call without arguments prints the overview on standard error and exits with code 2 (C35)', async () => {
     const { code, stdout, stderr } = await site.run([])
     assert.deepEqual({ code, stdout }, { code: 2, stdout: '' })
     for (const { name } of commands) assert.ok(stderr.includes(name))
@@ -131,13 +131,13 @@ describe('the command line', () => {
     { args: ['serve', '--config', '/nowhere.json'], says: /the config file \/nowhere\.json/ },
   ]
   for (const { args, says, absent } of wrong)
-    test(`C35 strongroom ${args.join(' ').slice(0, 40)} is refused with one line and exit code 2`, async () => {
+    test(`strongroom ${args.join(' ').slice(0, 40)} is refused with one line and exit code 2 (C35)`, async () => {
       const result = await site.runRefused(args)
       assertRefused(result, 2, says)
       if (absent !== undefined) assert.ok(!result.stderr.includes(absent))
     })
 
-  test('C35 a message that spans lines, as a path may, is told in one', async () => {
+  test('a message that spans lines, as a path may, is told in one (C35)', async () => {
     const result = await site.runRefused(['serve', '--config', '/no\nwhere.json'])
     assertRefused(result, 2, /the config file \/no where\.json/)
   })
@@ -161,7 +161,7 @@ describe('the command line', () => {
     },
   ]
   for (const { name, content, command } of open)
-    test(`C35 ${name} that is open to others is refused with a chmod to paste, even if the file has an odd name`, async () => {
+    test(`${name} that is open to others is refused with a chmod to paste, even if the file has an odd name (C35)`, async () => {
       const path = site.file("the secret's $HOME", content)
       chmodSync(path, 0o644)
       const refused = await site.run([...command.split(' '), path])
@@ -170,7 +170,7 @@ describe('the command line', () => {
       assert.equal(statSync(path).mode & 0o777, 0o600)
     })
 
-  test('C35.4 in the real program, flags override variables and variables override the file', async () => {
+  test('in the real program, flags override variables and variables override the file (C35.4)', async () => {
     const [a, b, c] = ['a', 'b', 'c'].map(name => join(site.path, `data-${name}`))
     const config = site.file('settings.json', JSON.stringify({ data: a }))
     const env = { STRONGROOM_CONFIG: config }
@@ -184,12 +184,12 @@ describe('the command line', () => {
   const warning =
     'strongroom: ignored, because there is no such setting: STRONGROOM_WORKRES (did you mean STRONGROOM_WORKERS?)\n'
 
-  test('C35.4 a misspelt variable causes a one-line warning, and the command does its work', async () => {
+  test('a misspelt variable causes a one-line warning, and the command does its work (C35.4)', async () => {
     const { code, stderr } = await site.run(['migrate', '--data', join(site.path, 'warned')], misspelt)
     assert.deepEqual({ code, stderr }, { code: 0, stderr: warning })
   })
 
-  test('C35.4 the warning about a misspelt variable precedes the error it leads to, and no worker repeats it', async () => {
+  test('the warning about a misspelt variable precedes the error it leads to, and no worker repeats it (C35.4)', async () => {
     const { code, stderr } = await site.runRefused(['serve'], misspelt)
     assert.equal(code, 2)
     assert.ok(stderr.startsWith(`${warning}strongroom serve: `))
@@ -211,7 +211,7 @@ describe('the command line', () => {
     })
   }
 
-  test('C35 a database that asks for a password nobody set is reported with the settings that provide one', async t => {
+  test('a database that asks for a password nobody set is reported with the settings that provide one (C35)', async t => {
     const scram = createServer(askForPassword).listen(0, '127.0.0.1')
     t.after(() => scram.close())
     await once(scram, 'listening')
@@ -228,7 +228,7 @@ describe('the command line', () => {
       )
   })
 
-  test('C35 a database that cannot be used is reported with what to correct', async t => {
+  test('a database that cannot be used is reported with what to correct (C35)', async t => {
     const database = await emptyDatabase()
     t.after(() => database.drop())
     const changed = (part: Partial<Record<'pathname' | 'username' | 'port', string>>): string =>
@@ -253,7 +253,7 @@ describe('the command line', () => {
     ['node /home/me/strongroom/server/other.js', 'strongroom'],
     [undefined, 'strongroom'],
   ] as const)
-    test(`C35 called through ${script ?? 'the PATH'}, it names commands that can be pasted, with their settings`, async () => {
+    test(`called through ${script ?? 'the PATH'}, it names commands that can be pasted, with their settings (C35)`, async () => {
       const folder = join(site.path, 'a folder')
       const { stderr } = await site.run(['tenant', 'list', `--data=${folder}`, '--key-provider', 'env'], {
         npm_lifecycle_script: script,
@@ -264,12 +264,12 @@ describe('the command line', () => {
       assert.equal(stdout.split('\n')[2], `  ${program} migrate --data '${folder}'`)
     })
 
-  test('C35 no message repeats a password that was refused on the command line', async () => {
+  test('no message repeats a password that was refused on the command line (C35)', async () => {
     const { stderr } = await site.run(['tenant', 'list', '--database-url', 'postgres://u:secret@h/d'])
     assert.doesNotMatch(stderr, /secret/)
   })
 
-  test('C35 a reader that stops reading, a full disk and an empty environment do not crash it', async () => {
+  test('a reader that stops reading, a full disk and an empty environment do not crash it (C35)', async () => {
     const closed = site.start(['--help'])
     closed.child.stdout?.destroy()
     const { code, stderr } = await closed.exited
@@ -297,7 +297,7 @@ describe('the strongroom that npm puts on PATH', () => {
   after(() => site.remove())
   const bin = join(server, manifest.bin.strongroom)
 
-  test('C35.3 is an executable file, also through a link like the one npm makes', async () => {
+  test('is an executable file, also through a link like the one npm makes (C35.3)', async () => {
     assert.ok(statSync(bin).mode & 0o100)
     assert.match(readFileSync(bin, 'utf8'), /^#!\/usr\/bin\/env -S node --/)
     const link = join(site.path, 'strongroom')
@@ -310,7 +310,7 @@ describe('the strongroom that npm puts on PATH', () => {
     assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: `${manifest.version}\n`, stderr: '' })
   })
 
-  test('C35 says in one line that Node is too old', async () => {
+  test('says in one line that Node is too old (C35)', async () => {
     const pretend = site.file(
       'old.mjs',
       `Object.defineProperty(process.versions, 'node', { value: '20.19.0' })\n`,

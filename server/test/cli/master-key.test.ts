@@ -25,14 +25,14 @@ describe('master-key', () => {
       assert.equal((await site.run([...command, ...flags], env)).code, 0)
   }
 
-  test('C35.1 prints a key that the provider env accepts, a different one each time', async () => {
+  test('prints a key that the provider env accepts, a different one each time (C35.1)', async () => {
     const [one, other] = [await site.run(['master-key']), await site.run(['master-key'])]
     assert.match(one.stdout, /^strongroom-master-key-1:[A-Za-z0-9+/]{43}=\n$/)
     assert.notEqual(one.stdout, other.stdout)
     await uses(['--data', site.data, '--key-provider', 'env'], { STRONGROOM_MASTER_KEY: one.stdout.trim() })
   })
 
-  test('C34.3 makes a file and its folder, which only their owner may read, and never overwrites the file', async () => {
+  test('makes a file and its folder, which only their owner may read, and never overwrites the file (C34.3)', async () => {
     const file = join(site.path, 'etc/strongroom/master.key')
     const made = await site.shell(`umask 000; strongroom master-key --master-key-file ${file}`)
     assert.equal(made.code, 0)
@@ -68,7 +68,7 @@ describe('master-key', () => {
     },
   }
   for (const [name, interrupt] of Object.entries(interrupted))
-    test(`C34.3 ${name} in the middle of a write leaves no half of a key under the name, and does not block the next attempt`, async () => {
+    test(`${name} in the middle of a write leaves no half of a key under the name, and does not block the next attempt (C34.3)`, async () => {
       const file = join(site.path, `${name.replaceAll(' ', '-')}.key`)
       const { end, leavesDraft } = await interrupt(file)
       assert.equal(end, leavesDraft ? 'SIGKILL' : 2)
@@ -79,7 +79,7 @@ describe('master-key', () => {
       assert.deepEqual([statSync(file).mode & 0o777, draftsOf(file)], [0o600, left])
     })
 
-  test('C34.3 a file system without links gets its file as well, and none is overwritten there either', async () => {
+  test('a file system without links gets its file as well, and none is overwritten there either (C34.3)', async () => {
     const file = join(site.path, 'no-links.key')
     const noLinks = meddling(
       'no-links.mjs',
@@ -93,7 +93,7 @@ describe('master-key', () => {
     assert.deepEqual([readFileSync(file, 'utf8'), draftsOf(file)], [key, []])
   })
 
-  test('C35 a place where no file can be made is a wrong setting, told in one line', async () => {
+  test('a place where no file can be made is a wrong setting, told in one line (C35)', async () => {
     const place = join(site.masterKeyFile, 'below-a-file.key')
     assertRefused(
       await site.run(['master-key', '--master-key-file', place]),
@@ -114,7 +114,7 @@ describe('a rotation of the master key', () => {
     return stdout
   }
 
-  test('C14.4 C31.7 takes three commands beside a running server, and afterwards the old key opens nothing', async () => {
+  test('takes three commands beside a running server, and afterwards the old key opens nothing (C14.4, C31.7)', async () => {
     const old = readFileSync(site.masterKeyFile, 'utf8').trim()
     const server = await site.serve()
     const keys = await site.json('tenant', 'create', '--name', 'Old')
@@ -159,7 +159,7 @@ describe('a rotation of the master key', () => {
     assertRefused(wrong, 1, /does not open with the master key in STRONGROOM_MASTER_KEY/)
   })
 
-  test('C31.7 rewrap says that old forms of keys are still in the log while another program reads', async () => {
+  test('rewrap says that old forms of keys are still in the log while another program reads (C31.7)', async () => {
     assert.equal((await site.run(['migrate', ...site.vault])).code, 0)
     await site.json('tenant', 'create', '--name', 'Read')
     await told('add')
@@ -172,7 +172,7 @@ describe('a rotation of the master key', () => {
     assert.match(stderr, /^strongroom master-key rewrap: their old forms are still in the log, [^\n]+\n$/)
   })
 
-  test('SECURITY.md: what was planted in storage reaches the terminal of the operator without control characters', async () => {
+  test('what was planted in storage reaches the terminal of the operator without control characters (SECURITY.md)', async () => {
     const apart = new Site()
     try {
       assert.equal((await apart.run(['migrate', ...apart.vault])).code, 0)
@@ -192,7 +192,7 @@ describe('a rotation of the master key', () => {
     }
   })
 
-  test('C14.4 a key in the environment is rotated there, and has no file to change', async () => {
+  test('a key in the environment is rotated there, and has no file to change (C14.4)', async () => {
     const apart = new Site()
     try {
       const [old, next] = [newMasterKeyText(), newMasterKeyText()]
@@ -218,7 +218,7 @@ describe('a rotation of the master key', () => {
     }
   })
 
-  test('C34.3 the folder of strongroom dev is enough to find its key', async () => {
+  test('the folder of strongroom dev is enough to find its key (C34.3)', async () => {
     const folder = join(site.path, 'development')
     const server = site.start(['dev', '--data', folder, '--port', '0'])
     await server.line('stdout', line => line.includes('curl'))
@@ -230,7 +230,7 @@ describe('a rotation of the master key', () => {
     assertRefused(nowhere, 2, /the file of the master key is missing/)
   })
 
-  test('C35.4 a master key file that is named is used, and not the one in the folder of strongroom dev', async () => {
+  test('a master key file that is named is used, and not the one in the folder of strongroom dev (C35.4)', async () => {
     const folder = join(site.path, 'with-own-key')
     const [own, moved, other] = [join(folder, 'master.key'), join(site.path, 'moved.key'), site.masterKeyFile]
     mkdirSync(folder, { mode: 0o700 })

@@ -53,7 +53,7 @@ describe('migrate-store', () => {
     ] as const
   const move = (vault: TestVault, ...args: string[]) => site.run(...moving(vault, ...args))
 
-  test('C35 the copy answers as the source did and keeps working', async () => {
+  test('the copy answers as the source did and keeps working (C35)', async () => {
     const lived = await livedInVault()
     const { vault, ids, keys } = lived
     try {
@@ -101,7 +101,7 @@ describe('migrate-store', () => {
     }
   })
 
-  test('C35 a folder whose vault has moved is neither served nor written to nor backed up, and says where the vault is', async () => {
+  test('a folder whose vault has moved is neither served nor written to nor backed up, and says where the vault is (C35)', async () => {
     const vault = await TestVault.start({ engine: sqlite })
     try {
       await vault.tenant({ owner })
@@ -154,7 +154,7 @@ describe('migrate-store', () => {
     },
   }
   for (const [moment, finish] of Object.entries(killedAfter))
-    test(`C11.3 C35 no byte of a cvc is left in the folder that a vault has left, also by a run that was killed after ${moment}`, async () => {
+    test(`no byte of a cvc is left in the folder that a vault has left, also by a run that was killed after ${moment} (C11.3, C35)`, async () => {
       const vault = await TestVault.start({ engine: sqlite })
       const folder = vault.folder.path
       try {
@@ -204,7 +204,7 @@ describe('migrate-store', () => {
     ['before its first table', 'CREATE TABLE vault_keys', 0, false],
     ['between two migrations', 'INTO migrations (number, name) VALUES (2', 1, true],
   ] as const)
-    test(`C35 a copy cut off while making the schema, ${what}, can be resumed, and until then nothing serves the database`, async () => {
+    test(`a copy cut off while making the schema, ${what}, can be resumed, and until then nothing serves the database (C35)`, async () => {
       const vault = await TestVault.start({ engine: sqlite })
       const near = new URL(database.url)
       const line = new CutLine({ host: near.hostname, port: Number(near.port) })
@@ -262,7 +262,7 @@ describe('migrate-store', () => {
       'CREATE VIEW tenants AS SELECT moved.* FROM moved LEFT JOIN kept',
     ],
   ] as const)
-    test(`C31.7 C35 ${what} planted in the source is not run, and the copy is refused`, async () => {
+    test(`${what} planted in the source is not run, and the copy is refused (C31.7, C35)`, async () => {
       const vault = await TestVault.start({ engine: sqlite })
       try {
         const { keys } = await vault.tenant({ owner })
@@ -277,7 +277,7 @@ describe('migrate-store', () => {
       }
     })
 
-  test('C35 a tampered row of the source is named, and the copy is not done', async () => {
+  test('a tampered row of the source is named, and the copy is not done (C35)', async () => {
     const vault = await TestVault.start({ engine: sqlite })
     try {
       const { keys } = await vault.tenant({ owner })
@@ -307,7 +307,7 @@ describe('migrate-store', () => {
     })
     after(() => vault.folder.remove())
 
-    test('C35 a copy killed midway cannot be served, and resumes where it was', async () => {
+    test('a copy killed midway cannot be served, and resumes where it was (C35)', async () => {
       const killed = site.start(...moving(vault, '--json'))
       const line = await killed.line('stderr', text => JSON.parse(text).done > 0)
       killed.child.kill('SIGKILL')
@@ -501,7 +501,7 @@ describe('migrate-store refuses, in a line that says what to do', () => {
   })
 
   for (const { name, plant, args, says, isWronglyCalled = false } of cases)
-    test(`C35 ${name}`, async () => {
+    test(`${name} (C35)`, async () => {
       await plant?.()
       await assert.rejects(
         async () => move(args?.()),

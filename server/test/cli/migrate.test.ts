@@ -31,7 +31,7 @@ describe('migrate', () => {
     database.close()
   }
 
-  test('C35 makes the vault where there is none, and changes nothing the second time', async () => {
+  test('makes the vault where there is none, and changes nothing the second time (C35)', async () => {
     for (let time = 1; time <= 2; time++) {
       const { code, stdout, stderr } = await site.run(['migrate', '--data', site.data])
       assert.deepEqual(
@@ -41,7 +41,7 @@ describe('migrate', () => {
     }
   })
 
-  test('C35 --status reports what is pending and changes nothing', async () => {
+  test('--status reports what is pending and changes nothing (C35)', async () => {
     await site.json('migrate')
     const later = newest + 1
     const run = async (...args: string[]) =>
@@ -58,7 +58,7 @@ describe('migrate', () => {
     assert.deepEqual(JSON.parse(await run('--status', '--json')), upToDate)
   })
 
-  test('C35 --status without a vault is refused and makes nothing', async () => {
+  test('--status without a vault is refused and makes nothing (C35)', async () => {
     const status = () => site.run(['migrate', '--status', '--data', site.data])
     assertRefused(await status(), 2, /holds no vault/)
     assert.ok(!existsSync(site.data))
@@ -67,7 +67,7 @@ describe('migrate', () => {
     assertRefused(await site.run(['migrate']), 2, /storage is not configured/)
   })
 
-  test('C35 storage of a newer release is refused by migrate and by serve, and --status says so', async () => {
+  test('storage of a newer release is refused by migrate and by serve, and --status says so (C35)', async () => {
     plant(database => database.exec('PRAGMA user_version = 99'))
     for (const args of [['migrate'], ['serve', '--port', '0']])
       assertRefused(
@@ -86,7 +86,7 @@ describe('migrate', () => {
     assert.deepEqual([json.code, JSON.parse(json.stdout)], [1, { current: 99, newest, pending: false }])
   })
 
-  test('C35 --distribute is refused where there is no cluster to spread rows over', async () => {
+  test('--distribute is refused where there is no cluster to spread rows over (C35)', async () => {
     assertRefused(
       await site.run(['migrate', '--distribute', '--data', site.data]),
       2,
@@ -100,7 +100,7 @@ describe('migrate', () => {
     assert.ok(!existsSync(site.data))
   })
 
-  test('C35 works beside a running server', async () => {
+  test('works beside a running server (C35)', async () => {
     const server = await site.serve()
     assert.deepEqual(await site.json('migrate'), { current: newest, newest, pending: false })
     assert.equal((await fetch(`${server.url}/ready`)).status, 200)
@@ -119,7 +119,7 @@ describe('a vault on a database server', () => {
     await empty.drop()
   })
 
-  test('C35 is made by migrate, reported by --status, used by commands, and served', async () => {
+  test('is made by migrate, reported by --status, used by commands, and served (C35)', async () => {
     const newestHere = postgresMigrations.at(-1)?.number
     const database = { STRONGROOM_DATABASE_URL: empty.url }
     const keys = ['--key-provider', 'file', '--master-key-file', site.masterKeyFile]
@@ -144,7 +144,7 @@ describe('a vault on a database server', () => {
     assert.ok(!existsSync(site.data), 'nothing is kept on this machine')
   })
 
-  test('C35 is made beside tables of other programs with the same names, if those are in another schema', async () => {
+  test('is made beside tables of other programs with the same names, if those are in another schema (C35)', async () => {
     const client = new pg.Client(empty.url)
     await client.connect()
     await client.query('CREATE SCHEMA other; CREATE TABLE other.tokens (id text)')
@@ -153,7 +153,7 @@ describe('a vault on a database server', () => {
     assert.equal(code, 0, stderr)
   })
 
-  test('C35 doctor names each key and index that a restored database lacks', async () => {
+  test('doctor names each key and index that a restored database lacks (C35)', async () => {
     const run = (...args: string[]) =>
       site.run([...args, ...site.keys], { STRONGROOM_DATABASE_URL: empty.url })
     assert.equal((await run('migrate')).code, 0)
@@ -175,7 +175,7 @@ describe('a vault on a database server', () => {
     assert.match(finding.byHand, /^restore a backup into a new, empty database \(psql -v ON_ERROR_STOP=1/)
   })
 
-  test('C35 doctor counts an index that is not valid, and therefore neither used nor enforced, as missing', async () => {
+  test('doctor counts an index that is not valid, and therefore neither used nor enforced, as missing (C35)', async () => {
     const env = { STRONGROOM_DATABASE_URL: empty.url }
     assert.equal((await site.run(['migrate', ...site.keys], env)).code, 0)
     const client = new pg.Client(empty.url)
@@ -192,7 +192,7 @@ describe('a vault on a database server', () => {
     )
   })
 
-  test('C29.4 C35 doctor names each trigger, rule and foreign key on the tables of the vault and where row-level security is on, and nothing on others', async () => {
+  test('doctor names each trigger, rule and foreign key on the tables of the vault and where row-level security is on, and nothing on others (C29.4, C35)', async () => {
     const env = { STRONGROOM_DATABASE_URL: empty.url }
     assert.equal((await site.run(['migrate', ...site.keys], env)).code, 0)
     const client = new pg.Client(empty.url)
@@ -247,7 +247,7 @@ describe('a vault on a database server', () => {
       'move_counters_2',
     ],
   ] as const)
-    test(`C29.4 C35 doctor names a function of the vault ${what}`, async () => {
+    test(`doctor names a function of the vault ${what} (C29.4, C35)`, async () => {
       const env = { STRONGROOM_DATABASE_URL: empty.url }
       assert.equal((await site.run(['migrate', ...site.keys], env)).code, 0)
       const client = new pg.Client(empty.url)
@@ -262,7 +262,7 @@ describe('a vault on a database server', () => {
       assert.ok(finding.problem.includes(`function ${name}(`), finding.problem)
     })
 
-  test('docs/operating.md: to a role that may not make temporary tables, doctor says what it left out, and makes all other checks', async () => {
+  test('to a role that may not make temporary tables, doctor says what it left out, and makes all other checks (docs/operating.md)', async () => {
     const role = `schema_owner_${crypto.randomUUID().slice(0, 8)}`
     const admin = new pg.Client(empty.url)
     await admin.connect()
@@ -300,7 +300,7 @@ describe('a vault on a database server', () => {
     }
   })
 
-  test('C35 doctor names any table that the database has lost, and says to restore a backup', async () => {
+  test('doctor names any table that the database has lost, and says to restore a backup (C35)', async () => {
     const env = { STRONGROOM_DATABASE_URL: empty.url }
     assert.equal((await site.run(['migrate'], env)).code, 0)
     const client = new pg.Client(empty.url)
@@ -334,7 +334,7 @@ describe('a vault on a database server', () => {
       assertRefused(await site.run([...command, ...site.keys], env), 1, new RegExp(RegExp.escape(problem)))
   })
 
-  test('C35 of an older release is not changed by a command that only uses it, nor by anyone with another master key', async () => {
+  test('of an older release is not changed by a command that only uses it, nor by anyone with another master key (C35)', async () => {
     const run = (args: string[], env: Record<string, string> = laterRelease) =>
       site.run([...args, ...(args.includes('--master-key-file') ? [] : site.keys)], {
         ...env,

@@ -46,7 +46,7 @@ describe('every command, in a process of its own', () => {
   }
 
   for (const line of lines)
-    test(`C35 ${line}: does its work and ends`, async () => {
+    test(`${line}: does its work and ends (C35)`, async () => {
       const command = commandOf(line.split(' '))
       assert.ok(command)
       const args = line.split(' ').map(word => ids.get(word) ?? word)
@@ -62,7 +62,7 @@ describe('every command, in a process of its own', () => {
       learn(command.name, stdout)
     })
 
-  test('C35 no command is missing above but those that serve', () =>
+  test('no command is missing above but those that serve (C35)', () =>
     assert.deepEqual(
       lines.map(line => commandOf(line.split(' '))?.name).sort(),
       commands.flatMap(({ name }) => (name === 'serve' || name === 'dev' ? [] : [name])).sort(),

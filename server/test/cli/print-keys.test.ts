@@ -31,7 +31,7 @@ describe('keys that cannot be shown', { timeout: 120_000 }, () => {
     return site.run([...line.split(' ').slice(1), ...site.vault])
   }
 
-  test('C35.3 tenant create says so, and how to get new ones', async () => {
+  test('tenant create says so, and how to get new ones (C35.3)', async () => {
     const stderr = await unread('tenant', 'create', '--name', 'Unread')
     assert.match(
       stderr,
@@ -46,7 +46,7 @@ describe('keys that cannot be shown', { timeout: 120_000 }, () => {
     assert.match(made.stdout, /^key +key_/m)
   })
 
-  test('C35.3 app create and key create say so, and what to do', async () => {
+  test('app create and key create say so, and what to do (C35.3)', async () => {
     const wish = ['--tenant', tenant, '--name', 'A', '--type', 'public', '--permissions', 'token:create']
     const ofApp = await unread('app', 'create', ...wish)
     assert.match((await follow(ofApp, /strongroom key create --tenant \S+ --app \S+/)).stdout, /^key +key_/m)
@@ -55,7 +55,7 @@ describe('keys that cannot be shown', { timeout: 120_000 }, () => {
     assert.deepEqual([revoked.code, revoked.stderr], [0, ''])
   })
 
-  test('C35.3 a full disk is reported as well', async t => {
+  test('a full disk is reported as well (C35.3)', async t => {
     if (!existsSync('/dev/full')) return t.skip('this system has no /dev/full')
     const line = `strongroom tenant create --name Full --json ${site.vault.join(' ')} > /dev/full`
     const { code, stderr } = await site.shell(line)

@@ -63,11 +63,11 @@ describe('progress of a copy', () => {
     },
   ]
   for (const { name, options, says } of cases)
-    test(`C35 ${name}`, () => {
+    test(`${name} (C35)`, () => {
       assert.deepEqual(written(options, [0, 100, 500, 540, 10_000], 10_000), says.join(''))
     })
 
-  test('C35 a vault without rows is done at once', () => {
+  test('a vault without rows is done at once (C35)', () => {
     assert.match(written({ isTTY: false, json: false }, [0], 0), /^copying: 100 %, 0 of 0 rows/)
   })
 })

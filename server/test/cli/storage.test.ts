@@ -42,7 +42,7 @@ describe('which storage a command works on', () => {
     return code === 2 && stderr.includes('holds no vault')
   }
 
-  test('C35.4 --data overrides STRONGROOM_DATABASE_URL, even for commands that delete, and each command names what it works on', async () => {
+  test('--data overrides STRONGROOM_DATABASE_URL, even for commands that delete, and each command names what it works on (C35.4)', async () => {
     assert.equal((await site.run(['migrate', ...site.vault], env)).code, 0)
     const { tenant_id: id } = await site.json('tenant', 'create', '--name', 'X')
     const unsure = await site.run(['tenant', 'delete', id, ...site.vault], env)
@@ -56,7 +56,7 @@ describe('which storage a command works on', () => {
     assert.ok(await isEmpty(), 'nothing was made in the database')
   })
 
-  test('C35.4 a database is named without its password', async t => {
+  test('a database is named without its password (C35.4)', async t => {
     const database = await emptyDatabase()
     t.after(async () => {
       await site.remove()
@@ -70,7 +70,7 @@ describe('which storage a command works on', () => {
     assert.equal(made, storage)
   })
 
-  test('C35.4 printed commands name a database with the files that it takes to reach it, and without its password', () => {
+  test('printed commands name a database with the files that it takes to reach it, and without its password (C35.4)', () => {
     const environment = {
       STRONGROOM_DATABASE_URL: 'postgres://a%40b:secret@[::1]:5433/d',
       STRONGROOM_DATABASE_PASSWORD_FILE: '/the password',
@@ -82,7 +82,7 @@ describe('which storage a command works on', () => {
     )
   })
 
-  test('C35.4 a folder and a database of the same rank are refused in one line that names both, and neither is touched', async () => {
+  test('a folder and a database of the same rank are refused in one line that names both, and neither is touched (C35.4)', async () => {
     for (const command of [['serve'], ['tenant', 'delete', 'x', '--yes']])
       assertRefused(
         await site.runRefused([...command, ...site.keys], { ...env, STRONGROOM_DATA: site.data }),
@@ -93,7 +93,7 @@ describe('which storage a command works on', () => {
     assert.ok(await isEmpty())
   })
 
-  test('C34.1 dev keeps to its folder even if the environment names a database, and says so in one line', async () => {
+  test('dev keeps to its folder even if the environment names a database, and says so in one line (C34.1)', async () => {
     const program = site.start(['dev', '--port', '0'], env)
     await program.line('stdout', line => line.startsWith('Strongroom answers at'))
     assert.ok(existsSync(join(site.path, '.strongroom', 'vault.db')))
@@ -119,7 +119,7 @@ describe('a missing vault', () => {
   })
   afterEach(() => site.remove())
 
-  test('C35 a folder that cannot be made is refused, also where a parent exists and takes none', async t => {
+  test('a folder that cannot be made is refused, also where a parent exists and takes none (C35)', async t => {
     if (!existsSync('/proc/self')) return t.skip('this system has no /proc')
     const [place, key] = ['/proc/no/folder', '/proc/no/folder/master.key']
     assertRefused(
@@ -145,7 +145,7 @@ describe('a missing vault', () => {
   })
   after(() => killed.remove())
 
-  test('C35.1 serve warns in one line that it made a new vault, and where; the next start causes no warning', async () => {
+  test('serve warns in one line that it made a new vault, and where; the next start causes no warning (C35.1)', async () => {
     const made = 'there was no vault, and a new one was made'
     const [warning, ...others] = log.split('\n').filter(line => line.includes(made))
     assert.deepEqual(others, [])
@@ -179,7 +179,7 @@ describe('a missing vault', () => {
     },
   ]
   for (const { name, plant, says } of remains)
-    test(`C35.1 ${name} is left alone by every command that would make a vault`, async () => {
+    test(`${name} is left alone by every command that would make a vault (C35.1)`, async () => {
       cpSync(killed.data, site.data, { recursive: true })
       plant()
       const before = contents()
@@ -200,7 +200,7 @@ describe('a missing vault', () => {
       .map(name => join(site.data, name))
       .map(path => [path, statSync(path).isFile() ? readFileSync(path, 'latin1') : ''] as const)
 
-  test('C35.1 the database of another program is left alone', async () => {
+  test('the database of another program is left alone (C35.1)', async () => {
     mkdirSync(site.data, { mode: 0o700 })
     const database = new DatabaseSync(file)
     database.exec('CREATE TABLE notes (text TEXT)')
@@ -230,7 +230,7 @@ describe('a vault of an older release', () => {
   const schema = async (): Promise<number> =>
     JSON.parse((await run('migrate', '--status', '--json')).stdout).current
 
-  test('C35 is not changed by a command that only uses it: each says to run strongroom migrate', async () => {
+  test('is not changed by a command that only uses it: each says to run strongroom migrate (C35)', async () => {
     for (const command of [
       'tenant list',
       'tenant create --name Y',
@@ -249,7 +249,7 @@ describe('a vault of an older release', () => {
     assert.equal(await schema(), newest)
   })
 
-  test('C35 is not changed by anyone with another master key or none', async () => {
+  test('is not changed by anyone with another master key or none (C35)', async () => {
     const other = join(site.path, 'other.key')
     createMasterKeyFile(other)
     for (const command of [['migrate'], ['serve', '--port', '0']])
@@ -263,12 +263,12 @@ describe('a vault of an older release', () => {
     assert.equal(await schema(), newest)
   })
 
-  test('C35 is brought up to date by migrate', async () => {
+  test('is brought up to date by migrate (C35)', async () => {
     assert.equal((await run('migrate')).code, 0)
     assert.equal(await schema(), newest + 1)
   })
 
-  test('C35 is brought up to date by serve', async () => {
+  test('is brought up to date by serve (C35)', async () => {
     const server = await site.serve([], laterRelease)
     assert.ok(!server.stderr.includes('a new one was made'))
     assert.equal(await schema(), newest + 1)

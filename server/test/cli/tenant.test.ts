@@ -17,7 +17,7 @@ describe('tenants, while a server is running', () => {
   })
   after(() => site.remove())
 
-  test('C35.3 C34.6 tenant create --json has the shape of dev-keys.json, with the configured address', async () => {
+  test('tenant create --json has the shape of dev-keys.json, with the configured address (C35.3, C34.6)', async () => {
     const made = await site.json(
       'tenant',
       'create',
@@ -36,7 +36,7 @@ describe('tenants, while a server is running', () => {
     assert.equal(new Set(texts).size, 3)
   })
 
-  test('C14.4 tenant rekey seals all tokens again while the server goes on, and can be resumed', async () => {
+  test('tenant rekey seals all tokens again while the server goes on, and can be resumed (C14.4)', async () => {
     const made = await site.json('tenant', 'create', '--name', 'Rekeyed')
     const create = (data: string) =>
       call(server.url, 'POST', '/tokens', made.api_key, { type: 'token', data })
@@ -80,7 +80,7 @@ describe('tenants, while a server is running', () => {
     assertRefused(nobody, 1, /there is no such tenant/)
   })
 
-  test('docs/keys.md: tenant rekey fails if it leaves a token under an older key, and says what to run', async () => {
+  test('tenant rekey fails if it leaves a token under an older key, and says what to run (docs/keys.md)', async () => {
     const { tenant_id: id } = await site.json('tenant', 'create', '--name', 'Contended')
     // As if others had changed a token in every pass.
     const contended = site.file(
@@ -102,7 +102,7 @@ describe('tenants, while a server is running', () => {
     )
   })
 
-  test('C31.8 tenant rekey says so if the tenant is deleted meanwhile', async () => {
+  test('tenant rekey says so if the tenant is deleted meanwhile (C31.8)', async () => {
     const { tenant_id: id } = await site.json('tenant', 'create', '--name', 'Short-lived')
     const deletion = [mainFile, 'tenant', 'delete', id, '--yes', ...site.vault]
     // While it waits until every server knows the new key.
@@ -123,7 +123,7 @@ describe('tenants, while a server is running', () => {
     )
   })
 
-  test('C32.4 §2.5.5 the operator sets what the plan of a tenant includes, and the usage report shows it', async () => {
+  test('the operator sets what the plan of a tenant includes, and the usage report shows it (C32.4, §2.5.5)', async () => {
     const keys = await site.json('tenant', 'create', '--name', 'Plan', '--included-active', '25000')
     const get = async (path: string) => (await call(server.url, 'GET', path, keys.management_api_key)).body
     const included = async () =>
@@ -152,7 +152,7 @@ describe('tenants, while a server is running', () => {
     assert.equal(await included(), 500)
   })
 
-  test('C35.3 C34.4 the keys of a new tenant work at once on the running server, each for its own purpose', async () => {
+  test('the keys of a new tenant work at once on the running server, each for its own purpose (C35.3, C34.4)', async () => {
     const keys = await site.json('tenant', 'create', '--name', 'At once')
     const token = await call(server.url, 'POST', '/tokens', keys.api_key, { type: 'token', data: 'secret' })
     assert.equal(token.status, 201)
@@ -168,7 +168,7 @@ describe('tenants, while a server is running', () => {
     assert.equal((await call(server.url, 'GET', '/tenants/self', keys.private_api_key)).status, 403)
   })
 
-  test('C35.3 without --json, tenant create prints the same fields as text', async () => {
+  test('without --json, tenant create prints the same fields as text (C35.3)', async () => {
     const { code, stdout } = await site.run(['tenant', 'create', '--name', 'Reader', ...site.vault])
     assert.equal(code, 0)
     assert.deepEqual(
@@ -180,7 +180,7 @@ describe('tenants, while a server is running', () => {
     )
   })
 
-  test('C35.3 tenants created at the same time do not get in each other’s way', async () => {
+  test('tenants created at the same time do not get in each other’s way (C35.3)', async () => {
     const made = await Promise.all(['a', 'b', 'c'].map(name => site.json('tenant', 'create', '--name', name)))
     const answers = await Promise.all(
       made.map(({ management_api_key }) => call(server.url, 'GET', '/tenants/self', management_api_key)),
@@ -191,7 +191,7 @@ describe('tenants, while a server is running', () => {
     )
   })
 
-  test('C8.15 C8.18 a name has 1 to 200 characters', async () => {
+  test('a name has 1 to 200 characters (C8.15, C8.18)', async () => {
     const create = (...name: string[]) => site.run(['tenant', 'create', ...site.vault, ...name])
     assertRefused(await create(), 2, /--name is missing/)
     assertRefused(await create('--name', ''), 2, /--name is missing/)
@@ -199,7 +199,7 @@ describe('tenants, while a server is running', () => {
     assert.equal((await create('--name', '🔒'.repeat(200))).code, 0)
   })
 
-  test('C35 tenant list shows every tenant, and with --json the tenant objects and what their plans include', async () => {
+  test('tenant list shows every tenant, and with --json the tenant objects and what their plans include (C35)', async () => {
     const { tenant_id } = await site.json('tenant', 'create', '--name', 'Listed', '--included-active', '7')
     const found = (await site.json('tenant', 'list')).find(({ id }: { id: string }) => id === tenant_id)
     assert.deepEqual(Object.keys(found).sort(), [
@@ -218,7 +218,7 @@ describe('tenants, while a server is running', () => {
     assert.match(stdout, new RegExp(`^${tenant_id}  Listed +\\d{4}-`, 'm'))
   })
 
-  test('C35 a name is printed without the control characters that would drive a terminal', async () => {
+  test('a name is printed without the control characters that would drive a terminal (C35)', async () => {
     const { tenant_id, management_api_key } = await site.json('tenant', 'create', '--name', 'x')
     const name = 'red\u001b[31m\nsecond line\u009b2J'
     assert.equal((await call(server.url, 'PUT', '/tenants/self', management_api_key, { name })).status, 200)
@@ -226,7 +226,7 @@ describe('tenants, while a server is running', () => {
     assert.match(stdout, new RegExp(`^${tenant_id}  red\ufffd\\[31m\ufffdsecond line\ufffd2J  `, 'm'))
   })
 
-  test('C31.8 C27.2 tenant delete invalidates the keys of the tenant for the very next request, and leaves other tenants alone', async () => {
+  test('tenant delete invalidates the keys of the tenant for the very next request, and leaves other tenants alone (C31.8, C27.2)', async () => {
     const [gone, other] = await Promise.all(
       ['gone', 'other'].map(name => site.json('tenant', 'create', '--name', name)),
     )
@@ -253,7 +253,7 @@ describe('tenants, while no server is running', () => {
   const site = new Site()
   after(() => site.remove())
 
-  test('docs/operating.md: tenant delete removes all tokens, applications and keys of the tenant by itself', async () => {
+  test('tenant delete removes all tokens, applications and keys of the tenant by itself (docs/operating.md)', async () => {
     const server = await site.serve()
     const [gone, other] = [
       await site.json('tenant', 'create', '--name', 'gone'),
@@ -278,7 +278,7 @@ describe('tenants, while no server is running', () => {
     assert.deepEqual(tables.map(tenantsIn), [1, 1, 1, 1, 1])
   })
 
-  test('docs/keys.md: tenant delete overwrites the bytes of the keys while another program has the file open, and says so if it cannot because that one reads', async () => {
+  test('tenant delete overwrites the bytes of the keys while another program has the file open, and says so if it cannot because that one reads (docs/keys.md)', async () => {
     const path = join(site.data, 'vault.db')
     for (const isReading of [false, true]) {
       const { tenant_id: id } = await site.json('tenant', 'create', '--name', 'short')
@@ -309,7 +309,7 @@ describe('commands without a vault', () => {
   const site = new Site()
   after(() => site.remove())
 
-  test('C35 commands say that there is no vault, and make none', async () => {
+  test('commands say that there is no vault, and make none (C35)', async () => {
     const calls = [
       ['tenant', 'create', '--name', 'x'],
       ['tenant', 'list'],

@@ -15,7 +15,7 @@ const anyContext: fc.Arbitrary<SealContext> = fc.array(
 )
 
 describe('authenticated encryption', () => {
-  test('SECURITY.md: any bytes under any context come back as they were', () => {
+  test('any bytes under any context come back as they were (SECURITY.md)', () => {
     const key = newKey()
     fc.assert(
       fc.property(
@@ -34,7 +34,7 @@ describe('authenticated encryption', () => {
     assert.equal(open(key, seal(key, 1, text, []), [])?.toString(), text)
   })
 
-  test('SECURITY.md: a value with any bit flipped or any other length does not open', () => {
+  test('a value with any bit flipped or any other length does not open (SECURITY.md)', () => {
     const key = newKey()
     for (const text of ['', 'a secret of some length']) {
       const sealed = seal(key, 7, text, ['context'])
@@ -44,7 +44,7 @@ describe('authenticated encryption', () => {
     }
   })
 
-  test('SECURITY.md: a value opens under no other key and no other context', () => {
+  test('a value opens under no other key and no other context (SECURITY.md)', () => {
     const key = newKey()
     const sealed = seal(key, 1, 'a secret', ['kind', '7', null])
     assert.equal(open(newKey(), sealed, ['kind', '7', null]), undefined)
@@ -63,7 +63,7 @@ describe('authenticated encryption', () => {
     for (const other of others) assert.equal(open(key, sealed, other), undefined, JSON.stringify(other))
   })
 
-  test('SECURITY.md: no two contexts are authenticated alike, whatever their parts hold', () => {
+  test('no two contexts are authenticated alike, whatever their parts hold (SECURITY.md)', () => {
     const key = newKey()
     const part = fc.oneof(
       fc.string({ unit: fc.constantFrom('a', '"', ',', '[', ']', '\\', '\0', '\ud800', '\udc00', '\ufffd') }),
@@ -79,7 +79,7 @@ describe('authenticated encryption', () => {
     )
   })
 
-  test('SECURITY.md: a value may lie anywhere in a larger buffer', () => {
+  test('a value may lie anywhere in a larger buffer (SECURITY.md)', () => {
     const key = newKey()
     const sealed = seal(key, 513, 'a secret', ['context'])
     const page = new Uint8Array(300).fill(9)
@@ -89,7 +89,7 @@ describe('authenticated encryption', () => {
     assert.equal(open(key, inside, ['context'])?.toString(), 'a secret')
   })
 
-  test('SECURITY.md: in a hundred thousand seals no nonce repeats and no bit of the nonces is biased', () => {
+  test('in a hundred thousand seals no nonce repeats and no bit of the nonces is biased (SECURITY.md)', () => {
     const key = newKey()
     const nonces = new Set<string>()
     const ones = new Array<number>(96).fill(0)

@@ -9,7 +9,7 @@ describe('API keys', () => {
   const kinds = ['public', 'general', 'private', 'management'] as const
 
   for (const kind of kinds)
-    test(`C30.1 a ${kind} key states its kind, followed by 36 random characters and a checksum of 6`, () => {
+    test(`a ${kind} key states its kind, followed by 36 random characters and a checksum of 6 (C30.1)`, () => {
       for (let i = 0; i < 200; i++) {
         const key = newApiKeyText(kind)
         assert.match(key, new RegExp(`^key_${kind}_[1-9A-HJ-NP-Za-km-z]{42}$`))
@@ -17,7 +17,7 @@ describe('API keys', () => {
       }
     })
 
-  test('C30.1 at least 190 bits of a key are random: each is seen both set and unset', () => {
+  test('at least 190 bits of a key are random: each is seen both set and unset (C30.1)', () => {
     const random = Array.from({ length: 400 }, () => {
       const body = newApiKeyText('private').slice('key_private_'.length, -6)
       return BigInt(`0x${decodeBase58(body).toString('hex')}`)
@@ -32,7 +32,7 @@ describe('API keys', () => {
     assert.ok(varying >= 190n, `${varying} bits vary`)
   })
 
-  test('C30.1 the checksum catches every change of a single character', () => {
+  test('the checksum catches every change of a single character (C30.1)', () => {
     const characters = [...'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_- ']
     for (const kind of kinds) {
       const key = newApiKeyText(kind)
@@ -44,7 +44,7 @@ describe('API keys', () => {
     }
   })
 
-  test('C30.1 the checksum catches swapped neighbours, cuts, additions and a changed kind', () => {
+  test('the checksum catches swapped neighbours, cuts, additions and a changed kind (C30.1)', () => {
     const key = newApiKeyText('private')
     for (let at = 0; at + 1 < key.length; at++) {
       const swapped = key.slice(0, at) + key[at + 1] + key[at] + key.slice(at + 2)
@@ -64,7 +64,7 @@ describe('API keys', () => {
       assert.ok(!isApiKey(other), other)
   })
 
-  test('C30.2 a keyed hash is stored, which cannot be made with the key of another vault or without one', () => {
+  test('a keyed hash is stored, which cannot be made with the key of another vault or without one (C30.2)', () => {
     const key = 'key_private_x'
     const keys = { ...newVaultKeys(), apiKeys: fixedKey }
     const hash = hashApiKey(keys, key)

@@ -22,12 +22,12 @@ const vectors: Record<string, string> = {
   '48656c6c6f20576f726c6421': '2NEpo7TZRRrLZSi2U',
 }
 for (const [hex, text] of Object.entries(vectors))
-  test(`C14.1 base58 of ${hex === '' ? 'nothing' : hex} is ${text === '' ? 'nothing' : text}`, () => {
+  test(`base58 of ${hex === '' ? 'nothing' : hex} is ${text === '' ? 'nothing' : text} (C14.1)`, () => {
     assert.equal(base58(Buffer.from(hex, 'hex')), text)
     assert.equal(decodeBase58(text).toString('hex'), hex)
   })
 
-test('C14.1 every value has one base58 text, which decodes to it', () => {
+test('every value has one base58 text, which decodes to it (C14.1)', () => {
   const zerosFirst = fc
     .tuple(fc.nat(5), fc.uint8Array({ maxLength: 80 }))
     .map(([zeros, rest]) => Buffer.from([...new Uint8Array(zeros), ...rest]))

@@ -23,11 +23,11 @@ describe('fingerprints', () => {
   const keys = newTenantKeys({ fingerprint: fixedKey })
 
   for (const [tokenType, type, canonical, fingerprint] of vectors)
-    test(`C14.1 C14.4 the fingerprint of the ${type} ${canonical} in a ${tokenType} never changes`, () => {
+    test(`the fingerprint of the ${type} ${canonical} in a ${tokenType} never changes (C14.1, C14.4)`, () => {
       assert.equal(fingerprintOf(keys, tokenType, { type, canonical }), fingerprint)
     })
 
-  test('C14.1 the token type, the JSON type and the text each change the fingerprint, and so does where each ends', () => {
+  test('the token type, the JSON type and the text each change the fingerprint, and so does where each ends (C14.1)', () => {
     const all = [
       ['token', 'string', 'x'],
       ['card', 'string', 'x'],
@@ -42,7 +42,7 @@ describe('fingerprints', () => {
     assert.equal(new Set(all).size, all.length)
   })
 
-  test('C14.4 §1.3 a fingerprint depends on the tenant, but on none of the keys that are rotated', () => {
+  test('a fingerprint depends on the tenant, but on none of the keys that are rotated (C14.4, §1.3)', () => {
     const rendered = { type: 'string' as const, canonical: '"x"' }
     const own = fingerprintOf(keys, 'token', rendered)
     assert.notEqual(fingerprintOf(newTenantKeys(), 'token', rendered), own)

@@ -23,17 +23,17 @@ describe('sealed grants', () => {
   const namesRow = (error: unknown): boolean =>
     error instanceof TamperedError && error.row.kind === 'application' && error.row.id === 'the id'
 
-  test('C28.1 a grant opens as it was sealed', () => {
+  test('a grant opens as it was sealed (C28.1)', () => {
     assert.deepEqual(openGrant(keys, 'application', identity, sealed), grant)
     assert.ok(!sealed.includes('token:read'))
   })
 
-  test('C28.1 a grant with any bit flipped or any other length does not open, and the error names its row', () => {
+  test('a grant with any bit flipped or any other length does not open, and the error names its row (C28.1)', () => {
     for (const { how, bytes } of damages(sealed))
       assert.throws(() => openGrant(keys, 'application', identity, bytes), namesRow, how)
   })
 
-  test('C28.1 a grant opens under no other key', () => {
+  test('a grant opens under no other key (C28.1)', () => {
     assert.throws(() => openGrant(newVaultKeys(), 'application', identity, sealed), namesRow)
     assert.throws(
       () => openGrant({ ...keys, grants: keys.apiKeys }, 'application', identity, sealed),
@@ -42,7 +42,7 @@ describe('sealed grants', () => {
   })
 
   for (const kind of ['tenant', 'api-key'] as GrantKind[])
-    test(`C28.1 the grant of an application does not open in a row of kind ${kind}`, () => {
+    test(`the grant of an application does not open in a row of kind ${kind} (C28.1)`, () => {
       assert.throws(() => openGrant(keys, kind, identity, sealed), TamperedError)
     })
 
@@ -57,7 +57,7 @@ describe('sealed grants', () => {
     'with two parts joined into one': ['the id', 'the tenant","the application', 5, null],
   }
   for (const [name, other] of Object.entries(others))
-    test(`C28.1 a grant does not open in a row ${name}`, () => {
+    test(`a grant does not open in a row ${name} (C28.1)`, () => {
       assert.throws(() => openGrant(keys, 'application', other, sealed), TamperedError)
     })
 })

@@ -23,7 +23,7 @@ describe('HMAC-SHA-256', () => {
     },
   ]
   for (const { key, message, mac } of vectors)
-    test(`C14.1 the MAC of "${message}" is that of RFC 4231`, () => {
+    test(`the MAC of "${message}" is that of RFC 4231 (C14.1)`, () => {
       assert.equal(hmacSha256(createSecretKey(key), message), mac)
     })
 })

@@ -10,7 +10,7 @@ const draw = (length: number): Buffer => {
 }
 
 describe('randomness', () => {
-  test('SECURITY.md: the pool never hands out the same bytes twice, whatever is drawn from it', () => {
+  test('the pool never hands out the same bytes twice, whatever is drawn from it (SECURITY.md)', () => {
     const seen = new Set<string>()
     let blocks = 0
     const note = (bytes: Uint8Array): void => {
@@ -28,7 +28,7 @@ describe('randomness', () => {
     assert.equal(seen.size, blocks)
   })
 
-  test('SECURITY.md: a target is filled exactly, and nothing around it', () => {
+  test('a target is filled exactly, and nothing around it (SECURITY.md)', () => {
     for (const length of [0, 1, 12, 4_096, 5_000]) {
       const around = new Uint8Array(length + 16)
       fillRandom(around.subarray(8, 8 + length))
@@ -37,7 +37,7 @@ describe('randomness', () => {
     }
   })
 
-  test('C16.1 ids are unique UUIDs of version 7', () => {
+  test('ids are unique UUIDs of version 7 (C16.1)', () => {
     const ids = Array.from({ length: 20_000 }, newUuid)
     assert.equal(new Set(ids).size, ids.length)
     for (const id of ids)

@@ -8,7 +8,7 @@ const timeOf = (id: string | undefined): number =>
 const now = Date.UTC(2040)
 
 describe('ids of tokens', () => {
-  test('C16.1 are unique UUIDs of version 7 that carry the time of the clock', () => {
+  test('are unique UUIDs of version 7 that carry the time of the clock (C16.1)', () => {
     const ids = Array.from({ length: 20_000 }, (_, n) => newTokenId(now + n))
     assert.equal(new Set(ids).size, ids.length)
     for (const [n, id] of ids.entries()) {
@@ -17,14 +17,14 @@ describe('ids of tokens', () => {
     }
   })
 
-  test('C16.1 sort in the order in which they were made, even beyond 4,096 in a millisecond', () => {
+  test('sort in the order in which they were made, even beyond 4,096 in a millisecond (C16.1)', () => {
     const moment = now + 1_000_000
     const ids = Array.from({ length: 20_000 }, () => newTokenId(moment))
     assert.ok(ids.every((id, place) => place === 0 || id > (ids[place - 1] ?? '')))
     assert.ok(timeOf(ids.at(-1)) - moment <= 5)
   })
 
-  test('C16.1 keep their order when the clock is set back a little, and follow it when it is set back far', () => {
+  test('keep their order when the clock is set back a little, and follow it when it is set back far (C16.1)', () => {
     const moment = now + 2_000_000
     const before = newTokenId(moment)
     assert.ok(newTokenId(moment - 500) > before)
@@ -32,7 +32,7 @@ describe('ids of tokens', () => {
     assert.equal(timeOf(back), moment - 10_000_000)
   })
 
-  test('C16.1 reveal nothing about each other but the time: 62 bits of each are random', () => {
+  test('reveal nothing about each other but the time: 62 bits of each are random (C16.1)', () => {
     const ids = Array.from({ length: 5_000 }, () => newTokenId(now + 3_000_000))
     const ends = ids.map(id => BigInt(`0x${id.slice(19).replace('-', '')}`) & ((1n << 62n) - 1n))
     assert.equal(new Set(ends).size, ends.length)

@@ -51,12 +51,12 @@ describe('sealed tokens', () => {
   }
   const namesId = (id: string) => (error: unknown) => names(error) && (error as TamperedError).row.id === id
 
-  test('SECURITY.md: a token and its transient field open as they were sealed', () => {
+  test('a token and its transient field open as they were sealed (SECURITY.md)', () => {
     assert.equal(openToken(keys, { ...columns, sealed }).toString(), record)
     assert.equal(openTransient(keys, columns, { ...transient, sealed: sealedCode }).toString(), '"123"')
   })
 
-  test('SECURITY.md: a record with any bit flipped or any other length does not open, and the error names its token', () => {
+  test('a record with any bit flipped or any other length does not open, and the error names its token (SECURITY.md)', () => {
     for (const { how, bytes } of damages(sealed))
       assert.throws(() => openToken(keys, { ...columns, sealed: bytes }), namesId(columns.id), how)
     for (const { how, bytes } of damages(sealedCode))
@@ -69,7 +69,7 @@ describe('sealed tokens', () => {
 
   for (const [name, values] of Object.entries(otherColumns))
     for (const value of values)
-      test(`SECURITY.md: a record does not open if ${name} is ${JSON.stringify(value)}`, () => {
+      test(`a record does not open if ${name} is ${JSON.stringify(value)} (SECURITY.md)`, () => {
         const moved = { ...columns, [name]: value }
         assert.throws(() => openToken(keys, { ...moved, sealed }), namesId(moved.id))
       })
@@ -83,7 +83,7 @@ describe('sealed tokens', () => {
     'with a later deadline': [{}, { expiresAt: 4_601 }],
   }
   for (const [name, [token, field]] of Object.entries(transientMoves))
-    test(`C11.1 a transient field does not open ${name}`, () => {
+    test(`a transient field does not open ${name} (C11.1)`, () => {
       const moved = { ...columns, ...token }
       assert.throws(
         () => openTransient(keys, moved, { ...transient, ...field, sealed: sealedCode }),
@@ -91,17 +91,17 @@ describe('sealed tokens', () => {
       )
     })
 
-  test('C11.5 a transient field still opens after its token is changed', () => {
+  test('a transient field still opens after its token is changed (C11.5)', () => {
     const changed = { ...columns, version: 9, modifiedAt: 9_999, modifiedBy: null, expiresAt: null }
     assert.equal(openTransient(keys, changed, { ...transient, sealed: sealedCode }).toString(), '"123"')
   })
 
-  test('C11.1 a record and a transient field do not open in place of each other', () => {
+  test('a record and a transient field do not open in place of each other (C11.1)', () => {
     assert.throws(() => openToken(keys, { ...columns, sealed: sealedCode }), names)
     assert.throws(() => openTransient(keys, columns, { ...transient, sealed }), names)
   })
 
-  test('§1.3 C31.9 nothing opens for another tenant, not even under the same keys', () => {
+  test('nothing opens for another tenant, not even under the same keys (§1.3, C31.9)', () => {
     const others = [
       newTenantKeys(),
       newTenantKeys({ tenantId: keys.tenantId }),
@@ -113,7 +113,7 @@ describe('sealed tokens', () => {
     }
   })
 
-  test('SECURITY.md: old rows open with the key version that sealed them; a missing version is reported, never guessed', () => {
+  test('old rows open with the key version that sealed them; a missing version is reported, never guessed (SECURITY.md)', () => {
     const rotated = { ...keys, data: new Map([...keys.data, [2, newKey()]]), currentDataVersion: 2 }
     const young = sealToken(rotated, columns, record)
     assert.equal(openToken(rotated, { ...columns, sealed }).toString(), record)
@@ -124,7 +124,7 @@ describe('sealed tokens', () => {
     assert.throws(() => openToken(rotated, { ...columns, sealed: relabelled }), namesId(columns.id))
   })
 
-  test('SECURITY.md: no row opens with the sealed part of another', () => {
+  test('no row opens with the sealed part of another (SECURITY.md)', () => {
     const text = fc.string({ unit: fc.constantFrom('a', '"', ',', '[', ']', 'null', '\\', '\0', 'é') })
     const moment = fc.integer({ min: -2, max: 2 })
     const anyColumns = fc.record({

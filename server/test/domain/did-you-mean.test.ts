@@ -35,7 +35,7 @@ const near: [sent: string, meant: string][] = [
   ['expires', 'expires_at'],
 ]
 for (const [sent, meant] of near)
-  test(`C6 ${sent} probably means ${meant}`, () => assert.equal(didYouMean(sent, known), hint(meant)))
+  test(`${sent} probably means ${meant} (C6)`, () => assert.equal(didYouMean(sent, known), hint(meant)))
 
 for (const sent of [
   '',
@@ -50,9 +50,10 @@ for (const sent of [
   '__proto__',
   'number'.repeat(100_000),
 ])
-  test(`C6 nothing is suggested for "${sent.slice(0, 20)}"`, () => assert.equal(didYouMean(sent, known), ''))
+  test(`nothing is suggested for "${sent.slice(0, 20)}" (C6)`, () =>
+    assert.equal(didYouMean(sent, known), ''))
 
-test('C6 the nearest name wins; on a tie, the first one', () => {
+test('the nearest name wins; on a tie, the first one (C6)', () => {
   assert.equal(didYouMean('expiration_yeah', known), hint('expiration_year'))
   assert.equal(didYouMean('maks', ['make', 'mask']), hint('make'))
   assert.equal(didYouMean('mskk', ['mask', 'make']), hint('mask'))

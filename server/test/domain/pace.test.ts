@@ -5,15 +5,15 @@ import { pace } from '../../src/domain/pace.ts'
 const { sweepIntervalMs, sweepDeadlineMs, upkeepLeaseMs, clockSkewMs } = pace
 
 const relations: [string, boolean][] = [
-  ['C17.6 C11.2 two sweeps fit within the purge deadline', sweepIntervalMs * 2 < sweepDeadlineMs],
+  ['two sweeps fit within the purge deadline (C17.6, C11.2)', sweepIntervalMs * 2 < sweepDeadlineMs],
   [
-    'C17.6 a live node renews its lease before another one takes it over',
+    'a live node renews its lease before another one takes it over (C17.6)',
     sweepIntervalMs + clockSkewMs <= upkeepLeaseMs,
   ],
   [
-    'C17.6 C11.2 a dead node is replaced within the purge deadline',
+    'a dead node is replaced within the purge deadline (C17.6, C11.2)',
     upkeepLeaseMs + sweepIntervalMs + clockSkewMs < sweepDeadlineMs,
   ],
-  ['docs/keys.md: a data key is retired before its nonces run out', pace.dataKeySealsMax < 2 ** 32],
+  ['a data key is retired before its nonces run out (docs/keys.md)', pace.dataKeySealsMax < 2 ** 32],
 ]
 for (const [name, holds] of relations) test(name, () => assert.ok(holds))

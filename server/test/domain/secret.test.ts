@@ -22,7 +22,7 @@ describe('secrets', () => {
   const secret = new Secret('4242424242424242')
   const nested = { token: { data: secret, list: [secret], map: new Map([['data', secret]]) } }
 
-  test('C2.5 a secret is printed as [secret]', () => {
+  test('a secret is printed as [secret] (C2.5)', () => {
     assert.equal(String(secret), '[secret]')
     assert.equal(`${secret}`, '[secret]')
     assert.equal(`${'a '}${secret}`, 'a [secret]')
@@ -55,19 +55,19 @@ describe('secrets', () => {
     },
   }
   for (const [way, show] of Object.entries(ways))
-    test(`C2.5 nothing of a secret shows through ${way}`, () => {
+    test(`nothing of a secret shows through ${way} (C2.5)`, () => {
       for (const value of [secret, new Secret({ number: '4242424242424242' }), nested, [nested]]) {
         const text = show(value)
         assert.ok(!text.includes('4242'), text)
       }
     })
 
-  test('C2.5 a structured clone carries nothing of the secret', () => {
+  test('a structured clone carries nothing of the secret (C2.5)', () => {
     assert.deepEqual(Object.keys(structuredClone({ ...secret })), [])
     assert.equal(inspect(structuredClone(secret)).includes('4242'), false)
   })
 
-  test('ARCHITECTURE.md invariants: expose returns the value of a secret', () => {
+  test('expose returns the value of a secret (ARCHITECTURE.md invariants)', () => {
     assert.equal(secret.expose('the test'), '4242424242424242')
     const value = { a: 1 }
     assert.equal(new Secret(value).expose('the test'), value)

@@ -29,12 +29,12 @@ const sketchOf = (counts: readonly number[], through = (sketch: TermSketch) => s
 }
 
 describe('a sketch of terms', () => {
-  test('C26 an empty sketch reports zeros', () => {
+  test('an empty sketch reports zeros (C26)', () => {
     const { tokens, distinct, largestShare } = new TermSketch()
     assert.deepEqual([tokens, distinct, largestShare], [0, 0, 0])
   })
 
-  test('C26 a few terms are counted exactly, even if the sketch is stored and read back in between', () => {
+  test('a few terms are counted exactly, even if the sketch is stored and read back in between (C26)', () => {
     const again = (sketch: TermSketch) => new TermSketch(JSON.parse(JSON.stringify(sketch.state)))
     for (const through of [(sketch: TermSketch) => sketch, again]) {
       const sketch = sketchOf([50, 30, 20, ...Array(100).fill(1)], through)
@@ -43,7 +43,7 @@ describe('a sketch of terms', () => {
   })
 
   for (const terms of [600, 5_000, 100_000])
-    test(`C26 the estimate for ${terms} terms is within 15 %, and the state of the sketch stays bounded`, () => {
+    test(`the estimate for ${terms} terms is within 15 %, and the state of the sketch stays bounded (C26)`, () => {
       const sketch = sketchOf(Array(terms).fill(1))
       assert.ok(Math.abs(sketch.distinct / terms - 1) < 0.15, String(sketch.distinct))
       assert.ok(sketch.largestShare < 1 / 129)
@@ -51,7 +51,7 @@ describe('a sketch of terms', () => {
       assert.ok(smallest.length <= 512 && common.length <= 128)
     })
 
-  test('C26 a term shared by many tokens is found among many rare ones, with a share at most 1/129 too low', () => {
+  test('a term shared by many tokens is found among many rare ones, with a share at most 1/129 too low (C26)', () => {
     const sketch = sketchOf([9_000, 1_000, ...Array(20_000).fill(1)])
     const share = 9_000 / 30_000
     assert.ok(

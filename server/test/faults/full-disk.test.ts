@@ -55,7 +55,7 @@ const engines: Record<string, (site: Site) => Promise<Limited>> = {
 
 for (const [name, start] of Object.entries(engines))
   describe(`a full disk (${name})`, { skip: isSupported ? false : 'prlimit is not there' }, () => {
-    test('C2.23 C36.1 writes get 503, reads and health checks go on, and writes succeed again once there is room', async () => {
+    test('writes get 503, reads and health checks go on, and writes succeed again once there is room (C2.23, C36.1)', async () => {
       const site = new Site()
       let storage: Limited | undefined
       try {

@@ -13,7 +13,7 @@ onSqliteAlone('a vault whose file is moved', 'other engines have no file of ours
     away: () => {},
     'away, with a copy in its place': () => copyFileSync(pathOf('vault.db.aside'), pathOf('vault.db')),
   }))
-    test(`C2.23 C36.2 nothing is answered that went into a file that was moved ${how}`, async () => {
+    test(`nothing is answered that went into a file that was moved ${how} (C2.23, C36.2)`, async () => {
       const { keys } = await vault().tenant({ owner })
       const create = (data: string) => vault().post('/tokens', keys.owner, { type: 'token', data })
       const made = await create('before')

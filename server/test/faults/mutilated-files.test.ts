@@ -73,7 +73,7 @@ describe('mutilated copies of the database and its log (sqlite)', () => {
 
   for (const file of ['vault.db', 'vault.db-wal'])
     for (const [name, mutilate] of Object.entries(mutilations))
-      test(`C2.23 a ${file} ${name} is refused or read correctly, never wrongly`, async () => {
+      test(`a ${file} ${name} is refused or read correctly, never wrongly (C2.23)`, async () => {
         const seed = 1
         const random = new Seeded(seed)
         for (let copy = 0; copy < copiesOfEachKind; copy++) {

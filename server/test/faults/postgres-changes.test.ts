@@ -81,7 +81,7 @@ describe('a database whose nth change fails (postgres)', () => {
 
   const writes = operations.filter(({ isWrite }) => isWrite)
   for (const [position, operation] of writes.entries())
-    test(`C2.23 C23.5 ${operation.name}: a failed change leaves nothing behind, and the next try succeeds`, async () => {
+    test(`${operation.name}: a failed change leaves nothing behind, and the next try succeeds (C2.23, C23.5)`, async () => {
       await failAt(never, '')
       const scene = await buildScene(vault)
       const before = await digest(scene)

@@ -51,7 +51,7 @@ describe('a database whose nth change fails (sqlite)', () => {
   after(() => vault.stop())
 
   for (const operation of operations.filter(({ isWrite }) => isWrite))
-    test(`C2.23 C23.5 ${operation.name}: a failed statement leaves nothing behind, and the next try succeeds`, async () => {
+    test(`${operation.name}: a failed statement leaves nothing behind, and the next try succeeds (C2.23, C23.5)`, async () => {
       const scene = await buildScene(vault)
       const before = await contentOf(scene)
       for (let nth = 1; ; nth++) {

@@ -64,7 +64,7 @@ describe('storage whose nth call fails (sqlite alone: it fails at the port)', ()
 
   for (const operation of operations)
     for (const fault of Object.keys(faults) as Fault[])
-      test(`C2.23 C33.5 ${operation.name} when a call ${fault}: 503 or done, never half done, and all is well afterwards`, async () => {
+      test(`${operation.name} when a call ${fault}: 503 or done, never half done, and all is well afterwards (C2.23, C33.5)`, async () => {
         let scene = await buildScene(vault)
         let content = await contentOf(scene)
         for (let nth = 1; ; nth++) {
@@ -103,7 +103,7 @@ describe('storage whose nth call fails (sqlite alone: it fails at the port)', ()
     return { met: met(), wasWritten }
   }
 
-  test('C2.23 a failed check for changed grants: 503, and all is well afterwards', async () => {
+  test('a failed check for changed grants: 503, and all is well afterwards (C2.23)', async () => {
     const { keys, tokenId } = await buildScene(vault)
     const { grantsEpoch } = vault.store
     vault.store.grantsEpoch = () => {
@@ -116,7 +116,7 @@ describe('storage whose nth call fails (sqlite alone: it fails at the port)', ()
     assert.equal((await vault.get(`/tokens/${tokenId}`, keys.owner)).status, 200)
   })
 
-  test('C2.23 C32.3 storage that takes nothing more does not keep the service from stopping, and the log says which jobs failed', async () => {
+  test('storage that takes nothing more does not keep the service from stopping, and the log says which jobs failed (C2.23, C32.3)', async () => {
     const ending = await TestVault.start({ engine: sqlite })
     const { keys, tokenId } = await buildScene(ending)
     ending.now += 40 * 86_400_000

@@ -36,45 +36,45 @@ const to = (route: string, params: Record<string, string> = {}): Found => ({ to:
 const token = (id: string): Found => to('GET /tokens/:id', { id })
 
 const targets: readonly [rule: string, target: string, Found][] = [
-  ['§4.4.1 a name is a parameter', '/tokens/x', token('x')],
-  ['C36.1 the shortest path is a path', '/', to('GET /')],
-  ['C1.1 a slash at the end does not matter', '/tokens/', to('GET /tokens')],
-  ['C1.1 a slash at the end of a parameter does not matter', '/tokens/x/', token('x')],
-  ['C2.13 two slashes at the end do', '/tokens//', nothing],
-  ['C2.13 two slashes in the middle do', '/tokens//x', nothing],
-  ['C2.13 two slashes at the start do', '//tokens', nothing],
-  ['C2.13 a parameter is not empty', '/applications//keys/x', nothing],
-  ['C29.1 a name goes before a parameter', '/applications/key', to('GET /applications/key')],
+  ['a name is a parameter (§4.4.1)', '/tokens/x', token('x')],
+  ['the shortest path is a path (C36.1)', '/', to('GET /')],
+  ['a slash at the end does not matter (C1.1)', '/tokens/', to('GET /tokens')],
+  ['a slash at the end of a parameter does not matter (C1.1)', '/tokens/x/', token('x')],
+  ['two slashes at the end do (C2.13)', '/tokens//', nothing],
+  ['two slashes in the middle do (C2.13)', '/tokens//x', nothing],
+  ['two slashes at the start do (C2.13)', '//tokens', nothing],
+  ['a parameter is not empty (C2.13)', '/applications//keys/x', nothing],
+  ['a name goes before a parameter (C29.1)', '/applications/key', to('GET /applications/key')],
   [
-    'C29.1 a name that leads nowhere further is a parameter after all',
+    'a name that leads nowhere further is a parameter after all (C29.1)',
     '/applications/own/keys/other',
     to('GET /applications/:id/keys/:keyId', { id: 'own', keyId: 'other' }),
   ],
-  ['C29.1 the longer name', '/applications/own/keys/all', to('GET /applications/own/keys/all')],
-  ['C2.13 an encoded slash is part of a parameter', '/tokens/a%2Fb', token('a/b')],
-  ['C2.13 an encoded slash does not separate', '/tokens%2Fx', nothing],
-  ['C2.13 an encoded slash at the end is no slash at the end', '/tokens/x%2F', token('x/')],
-  ['§4.4.1 letters may be encoded', '/%74okens/%C3%A9', token('é')],
-  ['C2.13 nothing is decoded twice', '/tokens/%2561', token('%61')],
-  ['C2.13 encoded dots are a parameter', '/tokens/%2e%2e', token('..')],
-  ['C2.13 dots lead nowhere else', '/x/../tokens', nothing],
-  ['C2.13 an encoded question mark is part of a parameter', '/tokens/a%3Fb', token('a?b')],
-  ['C2.10 a lone percent sign cannot be read', '/tokens/%', 'unreadable'],
-  ['C2.10 what is not hexadecimal cannot be read', '/tokens/%zz', 'unreadable'],
-  ['C2.10 what is not UTF-8 cannot be read', '/tokens/%ff', 'unreadable'],
-  ['C2.10 what leads nowhere and cannot be read is that', '/nowhere/%ff', 'unreadable'],
-  ['C24.1 a query is no part of the path', '/tokens/x?a=/b', token('x')],
-  ['C24.1 a query may follow a slash', '/tokens/?a=%', to('GET /tokens')],
-  ['C2.13 a fragment is no part of the path', '/tokens#/x', to('GET /tokens')],
-  ['C2.13 a target may name the host', 'http://vault:8080/tokens/x', token('x')],
-  ['C2.13 a target may name the host in any letters', 'HTTPS://vault/tokens/', to('GET /tokens')],
-  ['C2.13 a target may name the host alone', 'http://vault', to('GET /')],
-  ['C2.13 a target may name the host alone, with a query', 'http://vault?a=b', to('GET /')],
-  ['C2.13 another scheme leads nowhere', 'ftp://vault/tokens', nothing],
-  ['C2.13 the target of OPTIONS leads nowhere', '*', nothing],
-  ['C2.13 what is no path leads nowhere', '*tokens', nothing],
-  ['C2.13 a name of every object is no path', '/constructor', nothing],
-  ['C2.13 a name of every object is a parameter', '/tokens/__proto__', token('__proto__')],
+  ['the longer name (C29.1)', '/applications/own/keys/all', to('GET /applications/own/keys/all')],
+  ['an encoded slash is part of a parameter (C2.13)', '/tokens/a%2Fb', token('a/b')],
+  ['an encoded slash does not separate (C2.13)', '/tokens%2Fx', nothing],
+  ['an encoded slash at the end is no slash at the end (C2.13)', '/tokens/x%2F', token('x/')],
+  ['letters may be encoded (§4.4.1)', '/%74okens/%C3%A9', token('é')],
+  ['nothing is decoded twice (C2.13)', '/tokens/%2561', token('%61')],
+  ['encoded dots are a parameter (C2.13)', '/tokens/%2e%2e', token('..')],
+  ['dots lead nowhere else (C2.13)', '/x/../tokens', nothing],
+  ['an encoded question mark is part of a parameter (C2.13)', '/tokens/a%3Fb', token('a?b')],
+  ['a lone percent sign cannot be read (C2.10)', '/tokens/%', 'unreadable'],
+  ['what is not hexadecimal cannot be read (C2.10)', '/tokens/%zz', 'unreadable'],
+  ['what is not UTF-8 cannot be read (C2.10)', '/tokens/%ff', 'unreadable'],
+  ['what leads nowhere and cannot be read is that (C2.10)', '/nowhere/%ff', 'unreadable'],
+  ['a query is no part of the path (C24.1)', '/tokens/x?a=/b', token('x')],
+  ['a query may follow a slash (C24.1)', '/tokens/?a=%', to('GET /tokens')],
+  ['a fragment is no part of the path (C2.13)', '/tokens#/x', to('GET /tokens')],
+  ['a target may name the host (C2.13)', 'http://vault:8080/tokens/x', token('x')],
+  ['a target may name the host in any letters (C2.13)', 'HTTPS://vault/tokens/', to('GET /tokens')],
+  ['a target may name the host alone (C2.13)', 'http://vault', to('GET /')],
+  ['a target may name the host alone, with a query (C2.13)', 'http://vault?a=b', to('GET /')],
+  ['another scheme leads nowhere (C2.13)', 'ftp://vault/tokens', nothing],
+  ['the target of OPTIONS leads nowhere (C2.13)', '*', nothing],
+  ['what is no path leads nowhere (C2.13)', '*tokens', nothing],
+  ['a name of every object is no path (C2.13)', '/constructor', nothing],
+  ['a name of every object is a parameter (C2.13)', '/tokens/__proto__', token('__proto__')],
 ]
 
 describe('the table of routes', () => {
@@ -95,11 +95,11 @@ describe('the table of routes', () => {
     ['PUT', '/applications/key', { allowed: ['GET', 'DELETE'] }],
     ['PUT', '/nowhere', nothing],
   ] as const)
-    test(`C2.15 ${method} ${target} leads to ${JSON.stringify(expected)}`, () => {
+    test(`${method} ${target} leads to ${JSON.stringify(expected)} (C2.15)`, () => {
       assert.deepEqual(find(method, target), expected)
     })
 
-  test('C33.1 all spellings of a path are one, and no two paths are', () => {
+  test('all spellings of a path are one, and no two paths are (C33.1)', () => {
     for (const spelling of ['/tokens/a', '/tokens/a/', '/tokens/%61?x', 'http://vault/tokens/a#x'])
       assert.equal(plainPath(spelling), '/tokens/a')
     assert.equal(plainPath('/tokens/a%2Fb'), '/tokens/a%2Fb')

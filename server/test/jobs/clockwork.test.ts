@@ -18,7 +18,7 @@ const card = { type: 'card', data: { number: '4242424242424242', cvc: '123' } }
 describe('the clockwork', () => {
   const silent = { isDebug: true, error: () => {}, info: () => {}, debug: () => {} }
 
-  test('C17.6 a job that fails is logged without its message and keeps no other job from running', async () => {
+  test('a job that fails is logged without its message and keeps no other job from running (C17.6)', async () => {
     const ran: string[] = []
     const logged: string[] = []
     const job = (name: string, fails = false): Job => ({
@@ -42,7 +42,7 @@ describe('the clockwork', () => {
     assert.ok(!logged.join().includes('4242'))
   })
 
-  test('C17.6 a slow run is not overtaken, and stopping waits for it', async () => {
+  test('a slow run is not overtaken, and stopping waits for it (C17.6)', async () => {
     let running = 0
     let runs = 0
     let release = (): void => {}
@@ -77,7 +77,7 @@ describe('the clockwork', () => {
     assert.deepEqual([running, runs], [0, 1])
   })
 
-  test('C17.6 once stopped, nothing runs again', async t => {
+  test('once stopped, nothing runs again (C17.6)', async t => {
     t.mock.timers.enable({ apis: ['setInterval'] })
     const intervalMs = 1_000
     let runs = 0
@@ -98,7 +98,7 @@ describe('the clockwork', () => {
     assert.equal(runs, 2)
   })
 
-  test('C17.6 a run told to stop ends early and starts no other job', async () => {
+  test('a run told to stop ends early and starts no other job (C17.6)', async () => {
     const ran: string[] = []
     const work = clockwork(
       [
@@ -136,7 +136,7 @@ for (const engine of engines)
         .map(line => JSON.parse(line).job)
         .sort()
 
-    test('C17.6 every job whose storage fails is logged, and a vault in good order logs no complaint', () =>
+    test('every job whose storage fails is logged, and a vault in good order logs no complaint (C17.6)', () =>
       withVault(async vault => {
         await vault.service.clockwork.runAll()
         assert.deepEqual(
@@ -157,7 +157,7 @@ for (const engine of engines)
         ])
       }))
 
-    test('C17.6 expired tokens that cannot be purged because a key is unavailable are logged', () =>
+    test('expired tokens that cannot be purged because a key is unavailable are logged (C17.6)', () =>
       withVault(async (vault, key) => {
         const expires_at = new Date(vault.now + 1_000).toISOString()
         await vault.create(key, { type: 'token', data: 'x', expires_at })
@@ -192,7 +192,7 @@ for (const engine of engines)
       ],
     ]
     for (const [name, spoil, reason] of spoilt)
-      test(`docs/operating.md: a master key that ${name} is logged before the restart that would need it`, () =>
+      test(`a master key that ${name} is logged before the restart that would need it (docs/operating.md)`, () =>
         withVault(async vault => {
           spoil(join(vault.folder.path, 'master.key'))
           await vault.service.clockwork.runAll()
@@ -203,7 +203,7 @@ for (const engine of engines)
 
     const soon = (vault: TestVault): string => new Date(vault.now + 3_600_000).toISOString()
 
-    test('C17.6 C11.2 §4.11.7 a vault that was down for a day catches up as soon as it starts', () =>
+    test('a vault that was down for a day catches up as soon as it starts (C17.6, C11.2, §4.11.7)', () =>
       withVault(async (vault, key) => {
         const kept = await vault.create(key, card)
         await vault.create(key, { ...card, expires_at: soon(vault) })
@@ -227,7 +227,7 @@ for (const engine of engines)
         assert.equal((await vault.get('/tokens', key)).body.pagination.total_items, 2)
       }))
 
-    test('C17.6 C11.2 thousands of due tokens are purged in batches, and requests are answered in between', () =>
+    test('thousands of due tokens are purged in batches, and requests are answered in between (C17.6, C11.2)', () =>
       withVault(async (vault, key) => {
         const expires_at = soon(vault)
         const kept = await vault.create(key, { type: 'token', data: 'kept' })
@@ -260,7 +260,7 @@ for (const engine of engines)
         assert.equal((await storedRows(vault, 'terms')).filter(row => row.token_id !== kept.id).length, 0)
       }))
 
-    test('C17.6 rows that do not open, however many, do not keep the others from being purged', () =>
+    test('rows that do not open, however many, do not keep the others from being purged (C17.6)', () =>
       withVault(async (vault, key) => {
         const expires_at = soon(vault)
         const broken = Array.from({ length: 450 }, () => ({ type: 'token', data: 'broken', expires_at }))
@@ -284,7 +284,7 @@ for (const engine of engines)
         )
       }))
 
-    test('C17.6 a single expired token that does not open is named in the log', () =>
+    test('a single expired token that does not open is named in the log (C17.6)', () =>
       withVault(async (vault, key) => {
         const { id } = await vault.create(key, { type: 'token', data: 'x', expires_at: soon(vault) })
         await spoilTokens(vault, [id])
@@ -297,7 +297,7 @@ for (const engine of engines)
         )
       }))
 
-    test('C11.2 a sweep that cannot read expired tokens still purges transient fields', () =>
+    test('a sweep that cannot read expired tokens still purges transient fields (C11.2)', () =>
       withVault(async (vault, key) => {
         await vault.create(key, card)
         vault.now += 3_600_000
@@ -311,7 +311,7 @@ for (const engine of engines)
       }))
 
     for (const long of ['purgeDeadTenants', 'purgeResults', 'listExpiredTokens'] as const)
-      test(`C11.2 a cvc that is due does not wait for a long ${long}`, { timeout: 30_000 }, () =>
+      test(`a cvc that is due does not wait for a long ${long} (C11.2)`, { timeout: 30_000 }, () =>
         withVault(async (vault, key) => {
           await vault.create(key, card)
           vault.now += 3_600_000
@@ -329,7 +329,7 @@ for (const engine of engines)
         }),
       )
 
-    test('C32.3 reads are counted within a second, until the vault stops', t =>
+    test('reads are counted within a second, until the vault stops (C32.3)', t =>
       withVault(async (vault, key) => {
         t.mock.timers.enable({ apis: ['setInterval'] })
         const flush = t.mock.method(vault.service.vault.activity, 'flush')
@@ -345,7 +345,7 @@ for (const engine of engines)
         assert.equal(flush.mock.callCount(), before)
       }))
 
-    test('docs/operating.md: a vault that stops closes storage after the jobs that are under way', () =>
+    test('a vault that stops closes storage after the jobs that are under way (docs/operating.md)', () =>
       withVault(async vault => {
         const { store, service } = vault
         const { close, purgeResults } = store
@@ -377,7 +377,7 @@ for (const engine of engines)
       }))
 
     test(
-      'C17.6 C11.2 §4.11.7 C31.6 a vault that stops does not wait for the end of a purge',
+      'a vault that stops does not wait for the end of a purge (C17.6, C11.2, §4.11.7, C31.6)',
       { timeout: 30_000 },
       () =>
         withVault(async vault => {

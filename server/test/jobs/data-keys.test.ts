@@ -7,7 +7,7 @@ import { owner, TestVault } from '../rig/test-vault.ts'
 const keyVersion = (sealed: Uint8Array): number => Buffer.from(sealed).readUInt32BE(1)
 
 for (const engine of engines)
-  test(`C14.4 a new data key seals new rows, old rows open with theirs, and fingerprints stay the same (${engine.name})`, async () => {
+  test(`a new data key seals new rows, old rows open with theirs, and fingerprints stay the same (${engine.name}) (C14.4)`, async () => {
     const vault = await TestVault.start({ engine })
     try {
       const busy = await vault.tenant({ owner })

@@ -54,7 +54,7 @@ onEveryEngine('expired tokens', vaultOfSuite => {
         .map(({ name, value }) => [String(name), value]),
     )
 
-  test('C17.3 C17.4 C17.5 from the instant it expires, a token is found nowhere, though it is still stored', async () => {
+  test('from the instant it expires, a token is found nowhere, though it is still stored (C17.3, C17.4, C17.5)', async () => {
     const definition = {
       type: 'card',
       data: { number: '4242424242424242', cvc: '123' },
@@ -107,7 +107,7 @@ onEveryEngine('expired tokens', vaultOfSuite => {
     assert.deepEqual(await counters(), before.counters)
   })
 
-  test('C17.6 §2.3.2 §3.4 the sweep leaves storage as if the tokens had never existed', async () => {
+  test('the sweep leaves storage as if the tokens had never existed (C17.6, §2.3.2, §3.4)', async () => {
     const before = {
       counters: await counters(),
       terms: (await ofTenant('terms')).length,
@@ -141,7 +141,7 @@ onEveryEngine('expired tokens', vaultOfSuite => {
     )
   })
 
-  test('C17.4 C18.1 an expiry changed by a patch takes effect, in the index as well', async () => {
+  test('an expiry changed by a patch takes effect, in the index as well (C17.4, C18.1)', async () => {
     const made = await vault.create(keys.owner, {
       type: 'token',
       data: 'moved',
@@ -163,7 +163,7 @@ onEveryEngine('expired tokens', vaultOfSuite => {
     assert.ok(!(await ofTenant('tokens')).some(row => row.token_id === made.id))
   })
 
-  test('C17.6 a sweep that storage refuses fails instead of seeming to find nothing', async t => {
+  test('a sweep that storage refuses fails instead of seeming to find nothing (C17.6)', async t => {
     await sweep()
     const tokens = 5
     for (let at = 0; at < tokens; at++)
@@ -178,7 +178,7 @@ onEveryEngine('expired tokens', vaultOfSuite => {
     assert.equal((await sweepExpired(vault.service.vault)).purged, tokens)
   })
 
-  test('C17.6 a token that storage does not let go of holds up no other', async t => {
+  test('a token that storage does not let go of holds up no other (C17.6)', async t => {
     await sweep()
     const held = await vault.create(keys.owner, { type: 'token', data: 'held', expires_at: soon(1) })
     vault.now += 1
@@ -200,7 +200,7 @@ onEveryEngine('expired tokens', vaultOfSuite => {
     assert.equal((await sweepExpired(vault.service.vault)).purged, 1)
   })
 
-  test('C17.6 more tokens that do not open than fit on a page keep no other from being purged', async () => {
+  test('more tokens that do not open than fit on a page keep no other from being purged (C17.6)', async () => {
     await sweep()
     const definitions = Array.from({ length: pace.sweepBatchRows + 1 }, () => ({
       type: 'token',
@@ -218,7 +218,7 @@ onEveryEngine('expired tokens', vaultOfSuite => {
     await tamper(vault, 'DELETE FROM tokens WHERE tenant = ?', tenant)
   })
 
-  test('C17.6 a sweep reports that the keys of a tenant are locked, and purges the tokens of others', async t => {
+  test('a sweep reports that the keys of a tenant are locked, and purges the tokens of others (C17.6)', async t => {
     const locked = await vault.tenant({ owner })
     await vault.create(locked.keys.owner, { type: 'token', data: 'x', expires_at: soon(1) })
     await vault.create(keys.owner, { type: 'token', data: 'x', expires_at: soon(1) })
@@ -240,7 +240,7 @@ onEveryEngine('expired tokens', vaultOfSuite => {
     })
   })
 
-  test('C17.6 C31.6 tokens of a tenant that is deleted, or is being deleted, hold up no others', async t => {
+  test('tokens of a tenant that is deleted, or is being deleted, hold up no others (C17.6, C31.6)', async t => {
     await sweep()
     const manager = { type: 'management', permissions: ['tenant:delete'] } as const
     const [gone, going] = [await vault.tenant({ owner, manager }), await vault.tenant({ owner, manager })]
@@ -265,7 +265,7 @@ onEveryEngine('expired tokens', vaultOfSuite => {
     assert.deepEqual(await ofTenant('tokens'), [])
   })
 
-  test('C17.6 a sweep that is told to stop ends with the page it is at', async t => {
+  test('a sweep that is told to stop ends with the page it is at (C17.6)', async t => {
     const nobodys = { ...rowOfNobody, tenant: 1_000_000 }
     const list = t.mock.method(vault.store, 'listExpiredTokens', async () =>
       list.mock.callCount() < 3 ? Array.from({ length: pace.sweepBatchRows }, () => nobodys) : [],

@@ -37,7 +37,7 @@ for (const engine of engines)
     }
     const left = async (): Promise<number> => (await storedRows(vault, 'tokens')).length
 
-    test('C17.6 only the holder of the lease sweeps; once it stops, the other node does', async () => {
+    test('only the holder of the lease sweeps; once it stops, the other node does (C17.6)', async () => {
       await due()
       await vault.service.clockwork.runAll()
       assert.equal(await left(), 0)
@@ -54,7 +54,7 @@ for (const engine of engines)
       assert.equal(await left(), 0)
     })
 
-    test('C17.6 C11.2 a holder that has died is replaced within the purge deadline', async () => {
+    test('a holder that has died is replaced within the purge deadline (C17.6, C11.2)', async () => {
       await due()
       vault.now -= 1
       await vault.service.clockwork.runAll()
@@ -74,7 +74,7 @@ for (const engine of engines)
       burial: 'purgeDeadTenants',
     } as const
     for (const [name, sweep] of Object.entries(sweeps))
-      test(`C17.6 C11.2 §4.11.7 C31.6 ${sweep} waits while another node holds the lease ${name}, and no other sweep does`, async t => {
+      test(`${sweep} waits while another node holds the lease ${name}, and no other sweep does (C17.6, C11.2, §4.11.7, C31.6)`, async t => {
         vault.now += pace.upkeepLeaseMs
         const until = vault.now + pace.upkeepLeaseMs
         const { store } = vault.service.vault
@@ -93,7 +93,7 @@ for (const engine of engines)
         assert.deepEqual(await made(), all, 'the other one has died')
       })
 
-    test('C29.7 each node records the key use it has seen, with or without the lease', async () => {
+    test('each node records the key use it has seen, with or without the lease (C29.7)', async () => {
       const made = await vault.tenant({ owner })
       await vault.service.clockwork.runAll()
       const node = await secondNode(vault)
@@ -104,7 +104,7 @@ for (const engine of engines)
       await node.stop()
     })
 
-    test('docs/decisions/0008: the report of a tenant is made by one node', async () => {
+    test('the report of a tenant is made by one node (docs/decisions/0008)', async () => {
       const made = await vault.tenant({
         owner,
         manager: { type: 'management', permissions: ['report:read'] },
@@ -126,7 +126,7 @@ for (const engine of engines)
       await vault.delete(`/tokens/${token.id}`, made.keys.owner)
     })
 
-    test('C17.6 C11.2 §4.11.7 C31.6 two nodes that sweep at once do no harm', async () => {
+    test('two nodes that sweep at once do no harm (C17.6, C11.2, §4.11.7, C31.6)', async () => {
       const cards = Array.from({ length: 300 }, () => ({
         type: 'card',
         data: { number: '4242424242424242', cvc: '123' },
@@ -171,7 +171,7 @@ for (const engine of engines)
     const card = { type: 'card', data: { number: '4242424242424242', cvc: '123' } }
     const keyVersion = (sealed: Uint8Array): number => Buffer.from(sealed).readUInt32BE(1)
 
-    test('C27.2 what one node seals with a new data key, the other opens at once, and soon it seals with that key too', async () => {
+    test('what one node seals with a new data key, the other opens at once, and soon it seals with that key too (C27.2)', async () => {
       const made = await vault.tenant({ owner })
       const key = made.keys.owner
       const tenant = await vault.tenantNumber(made.tenantId)
@@ -190,7 +190,7 @@ for (const engine of engines)
       )
     })
 
-    test('docs/keys.md: the clockwork of any node replaces a data key at half of what is safe, with or without the lease', async () => {
+    test('the clockwork of any node replaces a data key at half of what is safe, with or without the lease (docs/keys.md)', async () => {
       const made = await vault.tenant({ owner })
       const tenant = await vault.tenantNumber(made.tenantId)
       await vault.service.clockwork.runAll()
@@ -210,7 +210,7 @@ for (const engine of engines)
       assert.equal(await dataKeysAfter(2 ** 31), 2)
     })
 
-    test('C14.4 when two nodes make the next data key at once, one succeeds', async () => {
+    test('when two nodes make the next data key at once, one succeeds (C14.4)', async () => {
       const made = await vault.tenant({ owner })
       const key = made.keys.owner
       await vault.create(key, card)
@@ -223,7 +223,7 @@ for (const engine of engines)
       assert.deepEqual((await node.send('GET', `/tokens/${id}`, { key })).body.data, card.data)
     })
 
-    test('C31.7 the keys of a tenant deleted on one node leave the memory of the other', async () => {
+    test('the keys of a tenant deleted on one node leave the memory of the other (C31.7)', async () => {
       const { keys, tenantId } = await vault.tenant({
         owner,
         manager: { type: 'management', permissions: ['tenant:delete'] },
@@ -237,7 +237,7 @@ for (const engine of engines)
       assert.ok(!isLoaded())
     })
 
-    test('C2.23 unlocked keys stay unlocked while the key provider is down and grants change', async () => {
+    test('unlocked keys stay unlocked while the key provider is down and grants change (C2.23)', async () => {
       const made = await vault.tenant({ owner })
       const key = made.keys.owner
       const { id } = await vault.create(key, card)

@@ -37,7 +37,7 @@ onEveryEngine('transient fields', vaultOfSuite => {
     assert.deepEqual(pages.body.data.find((token: { id: string }) => token.id === id).data, expected)
   }
 
-  test('C11.1 §2.2.7 §3.5 a cvc is shown for an hour, and from that instant on it is not', async () => {
+  test('a cvc is shown for an hour, and from that instant on it is not (C11.1, §2.2.7, §3.5)', async () => {
     const id = await create()
     vault.now += hour - 1
     await assertData(id, card)
@@ -46,7 +46,7 @@ onEveryEngine('transient fields', vaultOfSuite => {
     assert.equal((await rowsOf(id)).length, 1, 'invisible before it is purged')
   })
 
-  test('C11.1 C18.4 a patch after the hour does not bring the cvc back, swept or not', async () => {
+  test('a patch after the hour does not bring the cvc back, swept or not (C11.1, C18.4)', async () => {
     const [early, late] = [await create(), await create()]
     vault.now += hour
     await patch(early, { expiration_month: 1 })
@@ -56,7 +56,7 @@ onEveryEngine('transient fields', vaultOfSuite => {
     await assertData(late, { ...withoutCvc, expiration_month: 1 })
   })
 
-  test('C11.1 C11.5 a patch of another field leaves the hour as it is, and a new cvc starts its own', async () => {
+  test('a patch of another field leaves the hour as it is, and a new cvc starts its own (C11.1, C11.5)', async () => {
     const [kept, renewed] = [await create(), await create()]
     vault.now += hour / 2
     await patch(kept, { expiration_month: 1 })
@@ -76,7 +76,7 @@ onEveryEngine('transient fields', vaultOfSuite => {
     assert.deepEqual(await rowsOf(renewed), [])
   })
 
-  test('C11.1 C18.4 a cvc patched away is gone at once, and one can be added later', async () => {
+  test('a cvc patched away is gone at once, and one can be added later (C11.1, C18.4)', async () => {
     const [id, later] = [await create(), await create(withoutCvc)]
     await patch(id, { cvc: null })
     await assertData(id, withoutCvc)
@@ -90,7 +90,7 @@ onEveryEngine('transient fields', vaultOfSuite => {
     await assertData(later, withoutCvc)
   })
 
-  test('C11.2 C11.4 the next sweep removes the row of the cvc and changes nothing else of the token', async () => {
+  test('the next sweep removes the row of the cvc and changes nothing else of the token (C11.2, C11.4)', async () => {
     const id = await create()
     await patch(id, { expiration_month: 3 })
     const row = async () => (await storedRows(vault, 'tokens')).find(({ token_id }) => token_id === id)
@@ -107,7 +107,7 @@ onEveryEngine('transient fields', vaultOfSuite => {
     assert.ok(pace.sweepIntervalMs * 2 < 300_000, 'sweeps come often enough for five minutes')
   })
 
-  test('C11.1 C11.2 a cvc stored while the clock was ahead is gone once the clock is right', async () => {
+  test('a cvc stored while the clock was ahead is gone once the clock is right (C11.1, C11.2)', async () => {
     vault.now += year
     const ids = await Promise.all([create(), create(), create(), create()])
     const [read, unread, patched, renewed] = ids as [string, string, string, string]
@@ -128,7 +128,7 @@ onEveryEngine('transient fields', vaultOfSuite => {
     await assertData(renewed, withoutCvc)
   })
 
-  test('C11.1 C11.2 a clock that is behind by no more than the allowed skew takes no cvc away', async () => {
+  test('a clock that is behind by no more than the allowed skew takes no cvc away (C11.1, C11.2)', async () => {
     const id = await create()
     vault.now -= pace.clockSkewMs
     await sweep()
@@ -140,7 +140,7 @@ onEveryEngine('transient fields', vaultOfSuite => {
     vault.now += 1 + pace.clockSkewMs
   })
 
-  test('C11.2 deleting a token deletes its cvc', async () => {
+  test('deleting a token deletes its cvc (C11.2)', async () => {
     const id = await create()
     assert.equal((await rowsOf(id)).length, 1)
     await vault.delete(`/tokens/${id}`, key)
@@ -151,7 +151,7 @@ onEveryEngine('transient fields', vaultOfSuite => {
 /** Without the header: format and key version are in every sealed value. */
 const ciphertextOf = (sealed: Uint8Array): Buffer => Buffer.from(sealed.subarray(5))
 
-test('C11.3 after the sweep, no byte of the ciphertext of a cvc is left in the data folder', async () => {
+test('after the sweep, no byte of the ciphertext of a cvc is left in the data folder (C11.3)', async () => {
   const vault = await TestVault.start()
   try {
     const { keys, tenantId } = await vault.tenant({ owner })
@@ -195,7 +195,7 @@ test('C11.3 after the sweep, no byte of the ciphertext of a cvc is left in the d
   }
 })
 
-test('C11.3 after the sweep, no byte is left of the cvc of a token that was deleted within the hour', async () => {
+test('after the sweep, no byte is left of the cvc of a token that was deleted within the hour (C11.3)', async () => {
   const vault = await TestVault.start()
   try {
     const { keys, tenantId } = await vault.tenant({ owner })

@@ -21,7 +21,7 @@ describe('master keys in a variable', () => {
   const [old, next] = [newMasterKeyText(), newMasterKeyText()]
   const key = new Uint8Array(32).fill(7)
 
-  test('C14.4 the first wraps, and all of them unwrap', async () => {
+  test('the first wraps, and all of them unwrap (C14.4)', async () => {
     const [before, during, after] = [provide(old), provide(next, old), provide(next)]
     const wrapped = await before.wrap(key, 'a')
     assert.deepEqual(Uint8Array.from(await during.unwrap(wrapped, 'a')), key)
@@ -40,7 +40,7 @@ describe('master keys in a variable', () => {
     'a key that has lost its end, after a whole one': `${old} ${next.slice(0, -9)}`,
     'two keys without a space': `${old}${next}`,
   }))
-    test(`C35.1 a variable with ${name} is refused without revealing its content`, () => {
+    test(`a variable with ${name} is refused without revealing its content (C35.1)`, () => {
       assert.throws(
         () => provide(text),
         (error: unknown) => {

@@ -55,7 +55,7 @@ describe('the master key file', () => {
     return true
   }
 
-  test('C34.3 it is created for its owner only, whatever the umask, and no two are alike', () => {
+  test('it is created for its owner only, whatever the umask, and no two are alike (C34.3)', () => {
     const umask = process.umask(0)
     try {
       const open = newFile()
@@ -67,7 +67,7 @@ describe('the master key file', () => {
     assert.match(readFileSync(path, 'utf8'), /^strongroom-master-key-1:[A-Za-z0-9+/]{43}=\n$/)
   })
 
-  test('C34.3 it is never overwritten', () => {
+  test('it is never overwritten (C34.3)', () => {
     const before = readFileSync(path)
     assert.throws(() => createMasterKeyFile(path), { code: 'EEXIST' })
     assert.deepEqual(readFileSync(path), before)
@@ -77,7 +77,7 @@ describe('the master key file', () => {
   })
 
   for (const mode of [0o640, 0o604, 0o620, 0o602, 0o610, 0o601, 0o644, 0o666, 0o777])
-    test(`C34.3 one that is open to others (${mode.toString(8)}) is refused with the command that fixes it`, async () => {
+    test(`one that is open to others (${mode.toString(8)}) is refused with the command that fixes it (C34.3)`, async () => {
       chmodSync(path, mode)
       assert.throws(() => fileKeyProvider(path), refusal(`run chmod 600 ${path}$`))
       chmodSync(path, 0o600)
@@ -86,26 +86,26 @@ describe('the master key file', () => {
       await assert.rejects(provider.health(), refusal(`run chmod 600 ${path}$`))
     })
 
-  test('C34.3 one that only its owner may read is accepted', async () => {
+  test('one that only its owner may read is accepted (C34.3)', async () => {
     chmodSync(path, 0o400)
     await fileKeyProvider(path).health()
   })
 
-  test('C36.2 another one in its place is reported, before a restart that would open nothing', async () => {
+  test('another one in its place is reported, before a restart that would open nothing (C36.2)', async () => {
     const provider = fileKeyProvider(path)
     await provider.health()
     writeFileSync(path, readFileSync(newFile()))
     await assert.rejects(provider.health(), refusal(/holds another master key than at the start$/))
   })
 
-  test('C36.2 a pipe or a device in its place is refused without being read', () => {
+  test('a pipe or a device in its place is refused without being read (C36.2)', () => {
     const pipe = newPath()
     execFileSync('mkfifo', ['-m', '600', pipe])
     for (const other of [pipe, '/dev/null'])
       assert.throws(() => fileKeyProvider(other), refusal(/ is not a file$/))
   })
 
-  test('C36.2 a missing one is reported, at the start and later', async () => {
+  test('a missing one is reported, at the start and later (C36.2)', async () => {
     const says =
       /does not exist: strongroom master-key makes one; for a vault that exists, restore it from your backup$/
     assert.throws(() => fileKeyProvider(newPath()), refusal(says))
@@ -128,7 +128,7 @@ describe('the master key file', () => {
     'is something else': () => '-----BEGIN PRIVATE KEY-----\n',
   }
   for (const [name, change] of Object.entries(wrongContents))
-    test(`C34.3 one that ${name} is refused without revealing its content`, () => {
+    test(`one that ${name} is refused without revealing its content (C34.3)`, () => {
       const content = change(readFileSync(path, 'utf8'))
       writeFileSync(path, content)
       assert.throws(
@@ -142,7 +142,7 @@ describe('the master key file', () => {
       )
     })
 
-  test('C31.7 the error for a wrong one says what to restore', async () => {
+  test('the error for a wrong one says what to restore (C31.7)', async () => {
     const wrapped = await fileKeyProvider(newFile()).wrap(new Uint8Array(32), 'a context')
     await assert.rejects(
       fileKeyProvider(path).unwrap(wrapped, 'a context'),
@@ -150,7 +150,7 @@ describe('the master key file', () => {
     )
   })
 
-  test('docs/operating.md: the error for storage from before a rotation leads to doctor, not to the retired file in the place of the other', async () => {
+  test('the error for storage from before a rotation leads to doctor, not to the retired file in the place of the other (docs/operating.md)', async () => {
     const wrapped = await fileKeyProvider(path).wrap(new Uint8Array(32), 'a context')
     addMasterKey(path)
     retireMasterKeys(path)
@@ -166,7 +166,7 @@ describe('the master key file', () => {
     const key = new Uint8Array(32).fill(7)
     const linesOf = (file: string): string[] => readFileSync(file, 'utf8').trim().split('\n')
 
-    test('C14.4 a running provider wraps with the new key at once, and opens what either has wrapped', async () => {
+    test('a running provider wraps with the new key at once, and opens what either has wrapped (C14.4)', async () => {
       const running = fileKeyProvider(path)
       const wrapped = await running.wrap(key, 'a')
       addMasterKey(path)
@@ -182,14 +182,14 @@ describe('the master key file', () => {
       }
     })
 
-    test('C14.4 a provider that knows only the old key opens what another machine has wrapped with the new one', async () => {
+    test('a provider that knows only the old key opens what another machine has wrapped with the new one (C14.4)', async () => {
       const running = fileKeyProvider(path)
       addMasterKey(path)
       const wrapped = await fileKeyProvider(path).wrap(key, 'a')
       assert.deepEqual(Uint8Array.from(await running.unwrap(wrapped, 'a')), key)
     })
 
-    test('C14.4 while the file is away nothing is wrapped, and what was open still opens', async () => {
+    test('while the file is away nothing is wrapped, and what was open still opens (C14.4)', async () => {
       const running = fileKeyProvider(path)
       const wrapped = await running.wrap(key, 'a')
       rmSync(path)
@@ -197,7 +197,7 @@ describe('the master key file', () => {
       assert.deepEqual(Uint8Array.from(await running.unwrap(wrapped, 'a')), key)
     })
 
-    test('C14.4 it adds keys on top, for the owner only, and changes none', () => {
+    test('it adds keys on top, for the owner only, and changes none (C14.4)', () => {
       const [first] = linesOf(path)
       createMasterKeyFile(`${path}.new`)
       const another = readFileSync(`${path}.new`)
@@ -212,7 +212,7 @@ describe('the master key file', () => {
       assert.deepEqual(namesLike(path), [basename(path), `${basename(path)}.new`], 'no draft is left')
     })
 
-    test('C14.4 a file that is reached through a link is changed in its place', () => {
+    test('a file that is reached through a link is changed in its place (C14.4)', () => {
       const link = newPath()
       symlinkSync(path, link)
       addMasterKey(link)
@@ -220,7 +220,7 @@ describe('the master key file', () => {
       assert.equal(linesOf(path).length, 2)
     })
 
-    test('C14.4 the file stays its owner’s', { skip: process.getuid?.() !== 0 && 'needs root' }, () => {
+    test('the file stays its owner’s (C14.4)', { skip: process.getuid?.() !== 0 && 'needs root' }, () => {
       chownSync(path, 65_534, 65_534)
       addMasterKey(path)
       retireMasterKeys(path)
@@ -228,7 +228,7 @@ describe('the master key file', () => {
         assert.deepEqual([statSync(file).uid, statSync(file).gid], [65_534, 65_534])
     })
 
-    test('C14.4 retired keys leave the file, and are kept in another', async () => {
+    test('retired keys leave the file, and are kept in another (C14.4)', async () => {
       const running = fileKeyProvider(path)
       const [old = ''] = linesOf(path)
       addMasterKey(path)
@@ -253,7 +253,7 @@ describe('the master key file', () => {
       assert.deepEqual(linesOf(retired), [old, next], 'each in a line of its own')
     })
 
-    test('C14.4 a running provider follows rotations that it has seen nothing of until they were over', async () => {
+    test('a running provider follows rotations that it has seen nothing of until they were over (C14.4)', async () => {
       const running = fileKeyProvider(path)
       const wrapped = await running.wrap(key, 'a')
       for (let rotation = 0; rotation < 3; rotation++) {
@@ -274,7 +274,7 @@ describe('the master key file', () => {
       await assert.rejects(running.health(), refusal(/holds another master key than at the start$/))
     })
 
-    test('C14.4 keys that cannot be kept are not retired', () => {
+    test('keys that cannot be kept are not retired (C14.4)', () => {
       addMasterKey(path)
       const before = readFileSync(path)
       mkdirSync(`${path}.retired`)
@@ -285,7 +285,7 @@ describe('the master key file', () => {
       assert.deepEqual(readFileSync(path), before)
     })
 
-    test('C14.4 keys are not kept through a link, whose file would be given to the owner of the key', () => {
+    test('keys are not kept through a link, whose file would be given to the owner of the key (C14.4)', () => {
       addMasterKey(path)
       const before = readFileSync(path)
       const other = newPath()
@@ -300,7 +300,7 @@ describe('the master key file', () => {
       assert.equal(statSync(other).mode & 0o777, 0o644)
     })
 
-    test('C14.4 a file that cannot be replaced is left as it was', () => {
+    test('a file that cannot be replaced is left as it was (C14.4)', () => {
       // As long as a name may be, so that nothing can be made beside it.
       const long = join(dirname(path), 'x'.repeat(255))
       renameSync(path, long)
@@ -335,7 +335,7 @@ describe('the master key file', () => {
     }
     const twentyKeys = (): string => Array.from({ length: 20 }, () => `${newMasterKeyText()}\n`).join('')
 
-    test('C14.4 a disk that takes only a part of the new file leaves it as it was', () => {
+    test('a disk that takes only a part of the new file leaves it as it was (C14.4)', () => {
       writeFileSync(path, twentyKeys())
       const before = readFileSync(path, 'utf8')
       assert.match(
@@ -346,7 +346,7 @@ describe('the master key file', () => {
       assert.deepEqual(namesLike(path), [basename(path)])
     })
 
-    test('C14.4 a disk that takes only a part of the retired keys leaves both files as they were', () => {
+    test('a disk that takes only a part of the retired keys leaves both files as they were (C14.4)', () => {
       const kept = `${newMasterKeyText()}\n`
       writeFileSync(path, twentyKeys())
       writeFileSync(`${path}.retired`, kept, { mode: 0o600 })
@@ -379,7 +379,7 @@ describe('the master key file', () => {
       return met
     }
     for (const [name, change] of Object.entries({ addMasterKey, retireMasterKeys }))
-      test(`C14.4 of two commands at the same moment (${name} during an add) the second is refused, and no key is lost`, () => {
+      test(`of two commands at the same moment (${name} during an add) the second is refused, and no key is lost (C14.4)`, () => {
         addMasterKey(path)
         const before = linesOf(path)
         const met = inTheMiddle(
@@ -394,7 +394,7 @@ describe('the master key file', () => {
         change(path)
       })
 
-    test('C14.4 a key that was added after the caller looked is not the one that stays alone', () => {
+    test('a key that was added after the caller looked is not the one that stays alone (C14.4)', () => {
       addMasterKey(path)
       const known = readMasterKeyFile(path)
       addMasterKey(path)

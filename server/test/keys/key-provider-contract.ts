@@ -25,7 +25,7 @@ export const keyProviderContract = (name: string, start: () => Promise<KeyProvid
       return true
     }
 
-    test('C31.7 a key comes back as it was wrapped, and wrapping leaves the given one unchanged', async () => {
+    test('a key comes back as it was wrapped, and wrapping leaves the given one unchanged (C31.7)', async () => {
       const { provider } = await start()
       const given = Uint8Array.from(key)
       const wrapped = await provider.wrap(given, context)
@@ -34,7 +34,7 @@ export const keyProviderContract = (name: string, start: () => Promise<KeyProvid
       assert.deepEqual(Uint8Array.from(await provider.unwrap(Uint8Array.from(wrapped), context)), key)
     })
 
-    test('C31.7 a wrapped key shows nothing of the key, and no two wrappings are alike', async () => {
+    test('a wrapped key shows nothing of the key, and no two wrappings are alike (C31.7)', async () => {
       const { provider } = await start()
       const wrapped = await Promise.all(Array.from({ length: 20 }, () => provider.wrap(key, context)))
       assert.equal(new Set(wrapped.map(bytes => bytes.toString('hex'))).size, 20)
@@ -43,7 +43,7 @@ export const keyProviderContract = (name: string, start: () => Promise<KeyProvid
           assert.ok(!bytes.includes(key.subarray(start, start + 8)))
     })
 
-    test('C31.7 §1.3 a wrapped key opens only under its own context', async () => {
+    test('a wrapped key opens only under its own context (C31.7, §1.3)', async () => {
       const { provider } = await start()
       const wrapped = await provider.wrap(key, context)
       for (const other of [
@@ -57,19 +57,19 @@ export const keyProviderContract = (name: string, start: () => Promise<KeyProvid
         await assert.rejects(provider.unwrap(wrapped, other), refused)
     })
 
-    test('C31.7 a damaged wrapped key is refused', async () => {
+    test('a damaged wrapped key is refused (C31.7)', async () => {
       const { provider } = await start()
       const wrapped = await provider.wrap(key, context)
       for (const { how, bytes } of damages(wrapped))
         await assert.rejects(provider.unwrap(bytes, context), refused, how)
     })
 
-    test('C31.7 a key wrapped by another master key is refused', async () => {
+    test('a key wrapped by another master key is refused (C31.7)', async () => {
       const { provider, stranger } = await start()
       await assert.rejects(provider.unwrap(await stranger.wrap(key, context), context), refused)
     })
 
-    test('C14.4 it tells what is under the master key that wraps new keys from everything else', async () => {
+    test('it tells what is under the master key that wraps new keys from everything else (C14.4)', async () => {
       const { provider, stranger } = await start()
       const wrapped = await provider.wrap(key, context)
       assert.equal(await provider.isCurrent(wrapped, context), true)
@@ -79,7 +79,7 @@ export const keyProviderContract = (name: string, start: () => Promise<KeyProvid
         assert.equal(await provider.isCurrent(bytes, context), false, how)
     })
 
-    test('C36.2 a working provider passes its health check', async () => {
+    test('a working provider passes its health check (C36.2)', async () => {
       const { provider } = await start()
       assert.equal(await provider.health(), undefined)
     })

@@ -15,7 +15,7 @@ describe('wrapped keys', () => {
   const provider = fileKeyProvider(join(folder.path, 'master.key'))
   after(() => folder.remove())
 
-  test('C31.7 a tenant has a data, an index and a fingerprint key, all different', async () => {
+  test('a tenant has a data, an index and a fingerprint key, all different (C31.7)', async () => {
     const wrapped = await newTenantKeys(provider, 'a tenant')
     assert.deepEqual(
       wrapped.map(({ purpose, version }) => `${purpose} ${version}`),
@@ -29,7 +29,7 @@ describe('wrapped keys', () => {
       for (const key of all) assert.ok(!Buffer.from(bytes).includes(key ?? '', 0, 'hex'))
   })
 
-  test('C31.7 new rows use the newest data key, and the others remain for old rows', async () => {
+  test('new rows use the newest data key, and the others remain for old rows (C31.7)', async () => {
     const first = await newTenantKeys(provider, 'a tenant')
     const second = await newWrappedKey(provider, 'a tenant', 'data', 2)
     const tenth = await newWrappedKey(provider, 'a tenant', 'data', 10)
@@ -44,7 +44,7 @@ describe('wrapped keys', () => {
     assert.ok(keys.data.get(1)?.equals(before.data.get(1) ?? keys.index))
   })
 
-  test('C31.7 §1.3 a wrapped key moved to another tenant, purpose or version is refused', async () => {
+  test('a wrapped key moved to another tenant, purpose or version is refused (C31.7, §1.3)', async () => {
     const wrapped = await newTenantKeys(provider, 'a tenant')
     const [data, index, fingerprint] = wrapped
     assert.ok(data && index && fingerprint)
@@ -68,7 +68,7 @@ describe('wrapped keys', () => {
     for (const [move, result] of Object.entries(moves)) await assert.rejects(result, KeyProviderError, move)
   })
 
-  test('C31.7 a missing key is an error and is never made up', async () => {
+  test('a missing key is an error and is never made up (C31.7)', async () => {
     const wrapped = await newTenantKeys(provider, 'a tenant')
     for (const missing of ['data', 'index', 'fingerprint'])
       await assert.rejects(
@@ -82,7 +82,7 @@ describe('wrapped keys', () => {
     await assert.rejects(unwrapVaultKeys(provider, []), /storage holds no key/)
   })
 
-  test('ARCHITECTURE.md keys: no bytes of a key are left behind where it was made, wrapped or unwrapped', async () => {
+  test('no bytes of a key are left behind where it was made, wrapped or unwrapped (ARCHITECTURE.md keys)', async () => {
     const passed: Uint8Array[] = []
     const watched: KeyProvider = {
       ...provider,
@@ -107,7 +107,7 @@ describe('wrapped keys', () => {
     for (const bytes of passed) assert.deepEqual(Buffer.from(bytes), Buffer.alloc(32))
   })
 
-  test('C30.2 the vault has separate keys for API keys and for grants', async () => {
+  test('the vault has separate keys for API keys and for grants (C30.2)', async () => {
     const keys = await unwrapVaultKeys(provider, await newVaultKeys(provider))
     assert.ok(!keys.apiKeys.equals(keys.grants))
   })

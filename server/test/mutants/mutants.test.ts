@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { readMutants } from './mutant.ts'
 import { plant, readSources, repository } from './workshop.ts'
 
-test('docs/testing.md: each planted bug still fits the code, and names one test file or program', () => {
+test('each planted bug still fits the code, and names one test file or program (docs/testing.md)', () => {
   const sources = readSources(repository)
   const mutants = readMutants(import.meta.dirname)
   assert.ok(mutants.length > 0)

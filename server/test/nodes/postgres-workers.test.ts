@@ -31,7 +31,7 @@ describe('two workers on one database (postgres: the primary tells workers of ch
     await database.drop()
   })
 
-  test('C27.2 a change of grants takes effect on both as soon as it is answered', async () => {
+  test('a change of grants takes effect on both as soon as it is answered (C27.2)', async () => {
     const manager = keys.management_api_key
     const made = await freshCall(url, 'POST', '/applications', manager, {
       name: 'x',
@@ -56,7 +56,7 @@ describe('two workers on one database (postgres: the primary tells workers of ch
     }
   })
 
-  test('C27.2 C29.4 a worker that was busy while a key was revoked refuses it from then on', async () => {
+  test('a worker that was busy while a key was revoked refuses it from then on (C27.2, C29.4)', async () => {
     const serving = Object.assign(server, { url })
     assert.match(await askBusyWorkerWithRevokedKey(serving, keys.management_api_key), /^HTTP\/1.1 401 /)
   })

@@ -54,7 +54,7 @@ for (const { name, start } of arrangements)
     const total = async (reader: string): Promise<number[]> =>
       (await onEach('GET', '/tokens?size=1', reader)).map(({ body }) => body.pagination.total_items)
 
-    test('C15.9 equal creates make one token', async () => {
+    test('equal creates make one token (C15.9)', async () => {
       const { writer, reader } = await tenant()
       const twin = { type: 'token', data: 'the same', deduplicate_token: true }
       const replies = await together(32, () => send('POST', '/tokens', writer, twin))
@@ -64,7 +64,7 @@ for (const { name, start } of arrangements)
       assert.deepEqual(new Set(await total(reader)), new Set([1]))
     })
 
-    test('C16.1 C16.4 no id is given twice', async () => {
+    test('no id is given twice (C16.1, C16.4)', async () => {
       const { writer, reader } = await tenant()
       const made = await together(48, () => send('POST', '/tokens', writer, { type: 'token', data: 'x' }))
       assert.equal(new Set(made.map(({ body }) => body.id)).size, 48)
@@ -77,7 +77,7 @@ for (const { name, start } of arrangements)
       assert.deepEqual(new Set(await total(reader)), new Set([49]))
     })
 
-    test('§4.11.3 §4.11.5 C33.4 C33.5 one idempotency key makes one token, wherever it arrives', async () => {
+    test('one idempotency key makes one token, wherever it arrives (§4.11.3, §4.11.5, C33.4, C33.5)', async () => {
       const { writer, reader } = await tenant()
       const once: Parameters<Send> = [
         'POST',
@@ -95,7 +95,7 @@ for (const { name, start } of arrangements)
       assert.deepEqual(new Set(await total(reader)), new Set([1]))
     })
 
-    test('C18.8 patches of different fields of one token all survive', async () => {
+    test('patches of different fields of one token all survive (C18.8)', async () => {
       const { writer, reader } = await tenant()
       const { id } = (await send('POST', '/tokens', writer, { type: 'token', data: { kept: true } })).body
       const replies = await together(24, index =>
@@ -111,7 +111,7 @@ for (const { name, start } of arrangements)
       }
     })
 
-    test('C24.10 C27.1 C32.2 counters and monthly activity are exact after a storm of requests', async () => {
+    test('counters and monthly activity are exact after a storm of requests (C24.10, C27.1, C32.2)', async () => {
       const { writer, reader, manager } = await tenant()
       const made = await together(30, index =>
         send('POST', '/tokens', writer, {
@@ -155,7 +155,7 @@ for (const { name, start } of arrangements)
       { name: 'the tenant is deleted', path: () => '/tenants/self', expect: 401 },
     ]
     for (const { name, path, put, expect } of lockouts)
-      test(`C27.2 when ${name} in one process, access ends in all of them at once`, async () => {
+      test(`when ${name} in one process, access ends in all of them at once (C27.2)`, async () => {
         const { writer, manager } = await tenant()
         const { id } = (await send('POST', '/tokens', writer, { type: 'token', data: 'x' })).body
         const application = (

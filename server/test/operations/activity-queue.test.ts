@@ -19,7 +19,7 @@ const refusingStore = () => {
 
 const read = (...ids: string[]) => ids.map(id => ({ id, activeMonth: 0 }) as Token)
 
-test('C32.3 activity that storage did not accept is counted once it does, each token once', async () => {
+test('activity that storage did not accept is counted once it does, each token once (C32.3)', async () => {
   const { state, queue } = refusingStore()
   queue.note(1, read('a', 'b'), 0)
   await assert.rejects(queue.flush())
@@ -30,7 +30,7 @@ test('C32.3 activity that storage did not accept is counted once it does, each t
   assert.equal(await queue.flush(), 0)
 })
 
-test('C32.3 reads do not fill memory while storage takes no writes', async () => {
+test('reads do not fill memory while storage takes no writes (C32.3)', async () => {
   const { state, queue } = refusingStore()
   const many = 600_000
   for (let id = 0; id < many; id++) queue.note(1, read(`token ${id}`), 0)
@@ -40,7 +40,7 @@ test('C32.3 reads do not fill memory while storage takes no writes', async () =>
   assert.equal(await queue.flush(), 1)
 })
 
-test('C32.3 §1.3 storage that keeps one tenant waiting keeps no other from being counted', async () => {
+test('storage that keeps one tenant waiting keeps no other from being counted (C32.3, §1.3)', async () => {
   const marked: string[] = []
   const blocked = Promise.withResolvers<never>()
   const commit = async ({ tenant, effects }: WriteSet) => {
@@ -63,7 +63,7 @@ test('C32.3 §1.3 storage that keeps one tenant waiting keeps no other from bein
   assert.equal(await queue.flush(2), 1)
 })
 
-test('C32.3 whoever asks for the count waits for what is under way', async () => {
+test('whoever asks for the count waits for what is under way (C32.3)', async () => {
   const written = Promise.withResolvers<{ committed: true }>()
   const queue = activityQueue({ commit: () => written.promise } as Partial<Store> as Store)
   queue.note(1, read('a'), 0)
@@ -77,7 +77,7 @@ test('C32.3 whoever asks for the count waits for what is under way', async () =>
   assert.deepEqual(steps, ['first', 'second'])
 })
 
-test('C32.3 a token that is about to be removed is counted alone, whatever others of its tenant wait for', async () => {
+test('a token that is about to be removed is counted alone, whatever others of its tenant wait for (C32.3)', async () => {
   const marked: string[] = []
   const commit = async ({ effects }: WriteSet) => {
     for (const effect of effects)
@@ -97,7 +97,7 @@ test('C32.3 a token that is about to be removed is counted alone, whatever other
   await assert.rejects(queue.settle(1, 'held'), /held for too long/)
 })
 
-test('C32.3 §1.3 a token that is about to be removed leaves the one that another tenant has under its id to be counted', async () => {
+test('a token that is about to be removed leaves the one that another tenant has under its id to be counted (C32.3, §1.3)', async () => {
   const marked: unknown[] = []
   const commit = async ({ tenant, effects }: WriteSet) => {
     for (const effect of effects) if (effect.kind === 'markActive') marked.push([tenant, effect.ids])
@@ -114,7 +114,7 @@ test('C32.3 §1.3 a token that is about to be removed leaves the one that anothe
   ])
 })
 
-test('C32.3 whoever asks for the count while an earlier flush fails gets it from a flush of its own', async () => {
+test('whoever asks for the count while an earlier flush fails gets it from a flush of its own (C32.3)', async () => {
   let commits = 0
   const commit = async () => {
     if (++commits === 1) throw new Error('no room')

@@ -19,7 +19,7 @@ for (const engine of engines)
     const content = async (): Promise<Record<string, Uint8Array>> =>
       Object.fromEntries(await engine.content(vault.folder.path))
 
-    test('§1.1 C30.2 no key, and nothing that a caller sent except ids, can be read from storage', async () => {
+    test('no key, and nothing that a caller sent except ids, can be read from storage (§1.1, C30.2)', async () => {
       const texts = {
         data: 'a value to keep',
         mask: 'a mask of mine',

@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { devApplications, TestVault } from '../rig/test-vault.ts'
 
-test('§4.1.1 tokens created in one request are stored one after the other, in well-filled pages (sqlite)', async () => {
+test('tokens created in one request are stored one after the other, in well-filled pages (sqlite) (§4.1.1)', async () => {
   const vault = await TestVault.start()
   try {
     const { general } = (await vault.tenant(devApplications)).keys

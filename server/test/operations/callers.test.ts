@@ -5,7 +5,7 @@ import { callerCache } from '../../src/operations/vault/caller-cache.ts'
 import { keyUses } from '../../src/operations/vault/key-uses.ts'
 import type { Vault } from '../../src/operations/vault/vault.ts'
 
-test('C27.2 callers are remembered until a grant changes, and not across the change', () => {
+test('callers are remembered until a grant changes, and not across the change (C27.2)', () => {
   let epoch = 1
   const callers = callerCache<string>(() => epoch)
   callers.set('key', 'caller', epoch)
@@ -16,7 +16,7 @@ test('C27.2 callers are remembered until a grant changes, and not across the cha
   assert.equal(callers.get('key'), undefined)
 })
 
-test('C30.2 no caller is remembered under the text of a key', () => {
+test('no caller is remembered under the text of a key (C30.2)', () => {
   const callers = callerCache<string>(() => 1)
   const { mock: taken } = mock.method(Map.prototype, 'set')
   try {
@@ -29,7 +29,7 @@ test('C30.2 no caller is remembered under the text of a key', () => {
   }
 })
 
-test('C27.2 thousands of keys in use are remembered, and the newer ones if there are too many', () => {
+test('thousands of keys in use are remembered, and the newer ones if there are too many (C27.2)', () => {
   const callers = callerCache<number>(() => 1)
   const known = (count: number): number =>
     Array.from({ length: count }, (_, key) => callers.get(`key ${key}`)).filter(
@@ -42,7 +42,7 @@ test('C27.2 thousands of keys in use are remembered, and the newer ones if there
   assert.ok(known(10_001) > 5_000)
 })
 
-test('C29.7 the latest use of each key is reported once, however often the key was used', () => {
+test('the latest use of each key is reported once, however often the key was used (C29.7)', () => {
   const uses = keyUses()
   uses.note(Buffer.from('one'), 3)
   uses.note(Buffer.from('one'), 5)
@@ -58,7 +58,7 @@ test('C29.7 the latest use of each key is reported once, however often the key w
   assert.deepEqual(uses.take(), [])
 })
 
-test('C29.7 uses that storage did not accept are reported again, and do not hide later ones', async () => {
+test('uses that storage did not accept are reported again, and do not hide later ones (C29.7)', async () => {
   const uses = keyUses()
   const [one, two] = [Buffer.from('one'), Buffer.from('two')]
   const store = {

@@ -11,14 +11,14 @@ const failing = (error: Error) => ({
 })
 const set = writeSet(1, { counters: [{ name: 'n', by: 1 }] })
 
-test('C2 C37 whose backlog of writes is too large is told that the vault is overloaded', async () => {
+test('whose backlog of writes is too large is told that the vault is overloaded (C2, C37)', async () => {
   await assert.rejects(
     commitSet(failing(new StoreOverloadedError()), set),
     error => error instanceof VaultError && error.code === 'overloaded',
   )
 })
 
-test('C2 any other failure of storage stays one', async () => {
+test('any other failure of storage stays one (C2)', async () => {
   const failure = new StoreUnavailableError('the write was not stored')
   await assert.rejects(commitSet(failing(failure), set), failure)
 })

@@ -77,7 +77,7 @@ describe('a copy of a vault into PostgreSQL', () => {
     ['before a batch is written', true],
     ['after a batch is written', false],
   ] as const)
-    test(`C35 a copy killed ${moment}, again and again, ends as if it had never been killed`, async () => {
+    test(`a copy killed ${moment}, again and again, ends as if it had never been killed (C35)`, async () => {
       let copied = 0
       let runs = 0
       let result: CopyResult | undefined
@@ -113,7 +113,7 @@ describe('a copy of a vault into PostgreSQL', () => {
       await (await openPostgres(settingsOf(database.url))).close()
     })
 
-  test('C35 an unfinished copy cannot be served, and is finished by the next run', async () => {
+  test('an unfinished copy cannot be served, and is finished by the next run (C35)', async () => {
     await killedAtTheEnd()
     await cannotBeServed()
     const told: CopyProgress[] = []
@@ -124,7 +124,7 @@ describe('a copy of a vault into PostgreSQL', () => {
     await (await openPostgres(settingsOf(database.url))).close()
   })
 
-  test('C35 every row that was changed behind the back of the vault does not open, and is named', async () => {
+  test('every row that was changed behind the back of the vault does not open, and is named (C35)', async () => {
     const { ids } = lived
     const [grants] = await inSource(
       `SELECT (SELECT application_id FROM applications WHERE tenant = 1 ORDER BY 1 LIMIT 1) AS application,
@@ -166,14 +166,14 @@ describe('a copy of a vault into PostgreSQL', () => {
     await cannotBeServed()
   })
 
-  test('C35 a transient field whose token is gone does not open, and is named', async () => {
+  test('a transient field whose token is gone does not open, and is named (C35)', async () => {
     await inSource(`DELETE FROM tokens WHERE token_id = '${lived.ids.card}'`)
     const { faults } = await run()
     assert.deepEqual(faults, [{ row: `transients 1 ${lived.ids.card} cvc`, problem: 'does not open' }])
     await cannotBeServed()
   })
 
-  test('C35 the verification of a copy of which hardly anything opens ends early', async () => {
+  test('the verification of a copy of which hardly anything opens ends early (C35)', async () => {
     await inSource(`
       WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 1100)
       INSERT INTO results SELECT 1, CAST(printf('%04d', n) AS BLOB), 1, x'02' FROM numbers`)
@@ -187,7 +187,7 @@ describe('a copy of a vault into PostgreSQL', () => {
     await cannotBeServed()
   })
 
-  test('C35 the master key of another vault is found before anything is copied', async () => {
+  test('the master key of another vault is found before anything is copied (C35)', async () => {
     const path = join(folder.path, 'master.key')
     rmSync(path)
     createMasterKeyFile(path)
@@ -202,7 +202,7 @@ describe('a copy of a vault into PostgreSQL', () => {
     assert.equal(batches, 0)
   })
 
-  test('C35 a copy whose source and destination fail at once fails for the reason of the source', async () => {
+  test('a copy whose source and destination fail at once fails for the reason of the source (C35)', async () => {
     await inSource("UPDATE tokens SET version = 'many' WHERE token_id = (SELECT max(token_id) FROM tokens)")
     const failing = run(({ append }) => ({
       append: (table, ...batch) =>
@@ -211,7 +211,7 @@ describe('a copy of a vault into PostgreSQL', () => {
     await assert.rejects(failing, /holds a value that the vault never wrote/)
   })
 
-  test('C35 a copy that cannot be read back fails for that reason, even while an earlier page is checked', async () => {
+  test('a copy that cannot be read back fails for that reason, even while an earlier page is checked (C35)', async () => {
     const unread = run(({ read }) => ({
       read: table => {
         const reader = read(table)
@@ -225,7 +225,7 @@ describe('a copy of a vault into PostgreSQL', () => {
     await cannotBeServed()
   })
 
-  test('C35 a tenant whose keys do not unwrap is named, along with the rows that they would open', async () => {
+  test('a tenant whose keys do not unwrap is named, along with the rows that they would open (C35)', async () => {
     const [tenant] = await inSource('SELECT tenant_id AS id FROM tenants WHERE tenant = 2')
     await inSource(
       `UPDATE slots SET bytes = zeroblob(size) WHERE slot IN
@@ -238,7 +238,7 @@ describe('a copy of a vault into PostgreSQL', () => {
     assert.ok(!names.some(name => name.startsWith('tokens 1 ')))
   })
 
-  test('C35 a key that does not unwrap is no fault of its row while the master key is out of reach', async () => {
+  test('a key that does not unwrap is no fault of its row while the master key is out of reach (C35)', async () => {
     await inSource(
       `UPDATE slots SET bytes = zeroblob(size) WHERE slot IN
          (SELECT slot FROM tenant_keys WHERE tenant = 2 AND purpose = 'data')`,
@@ -253,7 +253,7 @@ describe('a copy of a vault into PostgreSQL', () => {
     await cannotBeServed()
   })
 
-  test('C35 every row of the copy that differs from the source is named', async () => {
+  test('every row of the copy that differs from the source is named (C35)', async () => {
     await killedAtTheEnd()
     const [last] = await inSource(
       'SELECT tenant, lower(hex(term)) AS term, lower(hex(tag)) AS tag FROM matches',

@@ -4,7 +4,7 @@ import { containerTerm, directContainerTerm } from '../../src/domain/tokens/inde
 import { hashTerm } from '../../src/operations/tokens/hash-terms.ts'
 import { newTenantKeys } from '../crypto/test-keys.ts'
 
-test('C24.6 hashes of containers are remembered without being mixed up, however many there are', () => {
+test('hashes of containers are remembered without being mixed up, however many there are (C24.6)', () => {
   const [keys, others] = [newTenantKeys(), newTenantKeys()]
   const hex = (by: typeof keys, term = containerTerm) =>
     Array.from({ length: 3_000 }, (_, i) => hashTerm({ keys: by }, term(`/c${i}/`)).toString('hex'))

@@ -53,7 +53,7 @@ const rounds = 20_000
 /** What V8 makes by the way comes to two. One text of a number makes 32, a row as an object 72, a map that is used again 400. */
 const bytesPerRoundMax = 15
 
-describe('docs/performance.md: what a request leaves behind is not where only the slow collector looks', () => {
+describe('what a request leaves behind is not where only the slow collector looks (docs/performance.md)', () => {
   for (const [name, work] of Object.entries(works))
     test(name, () => {
       const run = (): void => {

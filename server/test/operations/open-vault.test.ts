@@ -6,7 +6,7 @@ import { onEveryEngine } from '../rig/every-engine.ts'
 import { owner } from '../rig/test-vault.ts'
 
 onEveryEngine('the keys of the vault', vault => {
-  test('docs/keys.md: vault keys are never replaced: storage with tenants that has lost them gets no new ones', async () => {
+  test('vault keys are never replaced: storage with tenants that has lost them gets no new ones (docs/keys.md)', async () => {
     await vault().tenant({ owner })
     const { engine, folder, store } = vault()
     const kept = await store.listVaultKeys()
@@ -20,7 +20,7 @@ onEveryEngine('the keys of the vault', vault => {
     await store.ensureVaultKeys(kept)
   })
 
-  test('docs/keys.md: a vault that another process makes at that moment is opened with the keys of that process', async () => {
+  test('a vault that another process makes at that moment is opened with the keys of that process (docs/keys.md)', async () => {
     await vault().tenant({ owner })
     const { keyProvider, clock, store } = vault().service.vault
     let looks = 0

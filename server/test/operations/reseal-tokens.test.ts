@@ -58,7 +58,7 @@ onEveryEngine('tokens under a new data key', vault => {
     return { open, tenant, tenantNumber, key: keys.owner, ids, shown, versions, writeLate }
   }
 
-  test('C14.4 C11.1 every token is sealed again, and nothing else about it changes', async () => {
+  test('every token is sealed again, and nothing else about it changes (C14.4, C11.1)', async () => {
     // More than share a commit.
     const count = 60
     const { open, tenant, tenantNumber, key, shown, versions } = await start(count)
@@ -100,7 +100,7 @@ onEveryEngine('tokens under a new data key', vault => {
     for (const { data, metadata } of await shown()) assert.ok(data && metadata)
   })
 
-  test('C18.8 a token that is changed or deleted meanwhile is left as that made it', async () => {
+  test('a token that is changed or deleted meanwhile is left as that made it (C18.8)', async () => {
     const { open, tenant, tenantNumber, key, ids, versions } = await start(4)
     const [changed = '', deleted = '', remade = ''] = ids
     const { scanTokens } = open.store
@@ -137,7 +137,7 @@ onEveryEngine('tokens under a new data key', vault => {
   ]
   for (const { name, change } of lateWrites)
     for (const moment of ['scanTokens', 'commit'] as const)
-      test(`docs/keys.md: ${name} that was sealed with the key before and comes ${moment === 'commit' ? 'just before' : 'just after'} its turn is sealed again`, async () => {
+      test(`${name} that was sealed with the key before and comes ${moment === 'commit' ? 'just before' : 'just after'} its turn is sealed again (docs/keys.md)`, async () => {
         const { open, tenant, tenantNumber, versions, writeLate } = await start(4)
         const [row] = await vault().store.scanTokens(tenantNumber, undefined, 1)
         assert.ok(row)
@@ -165,7 +165,7 @@ onEveryEngine('tokens under a new data key', vault => {
         assert.deepEqual([left, new Set(await versions())], [0, new Set([2])])
       })
 
-  test('docs/keys.md: tokens that are changed again and again under the key before are counted, and the run ends', async () => {
+  test('tokens that are changed again and again under the key before are counted, and the run ends (docs/keys.md)', async () => {
     const { open, tenant, tenantNumber, versions } = await start(3)
     const { commit } = open.store
     const [row] = await vault().store.scanTokens(tenantNumber, undefined, 1)
@@ -181,7 +181,7 @@ onEveryEngine('tokens under a new data key', vault => {
     assert.deepEqual([resealed, left, await versions()], [2, 1, [1, 2, 2]])
   })
 
-  test('C31.8 a tenant that is deleted meanwhile ends the run', async () => {
+  test('a tenant that is deleted meanwhile ends the run (C31.8)', async () => {
     const { open, tenant } = await start(3)
     const store = {
       ...open.store,
@@ -190,7 +190,7 @@ onEveryEngine('tokens under a new data key', vault => {
     await assert.rejects(resealTokens({ ...open, store }, tenant), /There is no such tenant any more/)
   })
 
-  test('C11 a key that is newer than those at hand is no damage, neither here nor to a verification', async () => {
+  test('a key that is newer than those at hand is no damage, neither here nor to a verification (C11)', async () => {
     const { open, tenant, tenantNumber, key, versions } = await start(3)
     assert.equal(await newDataKey(open, tenant), true)
     await open.keyring.lookAgain(tenantNumber, tenant.keys.tenantId)
@@ -207,7 +207,7 @@ onEveryEngine('tokens under a new data key', vault => {
     assert.deepEqual(await versions(), [2, 2, 2, 3])
   })
 
-  test('C11 a row that does not open holds up no other, and is named', async () => {
+  test('a row that does not open holds up no other, and is named (C11)', async () => {
     const { open, tenant, tenantNumber, ids, versions } = await start(3)
     await vault().engine.reach(
       vault().folder.path,

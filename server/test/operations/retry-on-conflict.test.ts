@@ -10,7 +10,7 @@ const lost: Outcome = { committed: false, conflict: 'tokenChanged' }
 const won: Outcome = { committed: true }
 const newVault = () => ({ retryQueues: retryQueues() })
 
-test('C18.8 C2.18 a writer that loses every round is told to try again, and when', async () => {
+test('a writer that loses every round is told to try again, and when (C18.8, C2.18)', async () => {
   const refused = retryOnConflict(newVault(), 'a', async () => ({ outcome: lost, answer: 'never' }))
   await assert.rejects(refused, error => {
     assert.ok(error instanceof VaultError)
@@ -21,7 +21,7 @@ test('C18.8 C2.18 a writer that loses every round is told to try again, and when
 })
 
 for (const losses of [0, 1, 2, 100])
-  test(`C18.8 a writer that loses ${losses} rounds is answered from the round it wins`, async () => {
+  test(`a writer that loses ${losses} rounds is answered from the round it wins (C18.8)`, async () => {
     let rounds = 0
     const answer = await retryOnConflict(newVault(), 'a', async () => ({
       outcome: rounds < losses ? lost : won,
@@ -51,7 +51,7 @@ const losers = (vault: ReturnType<typeof newVault>) => {
   return { seen, write }
 }
 
-test('C18.8 writers that lost a round to the same thing go one after another, in the order in which they lost', async () => {
+test('writers that lost a round to the same thing go one after another, in the order in which they lost (C18.8)', async () => {
   const vault = newVault()
   const { seen, write } = losers(vault)
   const all = Array.from({ length: 20 }, (_, writer) => write(writer))
@@ -62,13 +62,13 @@ test('C18.8 writers that lost a round to the same thing go one after another, in
   assert.equal(vault.retryQueues.size, 0, 'a queue in which nobody is left is forgotten')
 })
 
-test('C18.8 writers of different things do not wait for one another', async () => {
+test('writers of different things do not wait for one another (C18.8)', async () => {
   const { seen, write } = losers(newVault())
   await Promise.all([write(1, 'a'), write(2, 'b'), write(3, 'c')])
   assert.equal(seen.atOnceMax, 3)
 })
 
-test('C18.8 a writer whose round fails gets its error, and those behind it go on', async () => {
+test('a writer whose round fails gets its error, and those behind it go on (C18.8)', async () => {
   const vault = newVault()
   const { seen, write } = losers(vault)
   const gone = new VaultError('notFound')
@@ -80,7 +80,7 @@ test('C18.8 a writer whose round fails gets its error, and those behind it go on
   assert.deepEqual([seen.order, vault.retryQueues.size], [[1, 2, 3, 4], 0])
 })
 
-test('C2.23 if storage fails a writer, those behind it do not wait for storage one after another', async () => {
+test('if storage fails a writer, those behind it do not wait for storage one after another (C2.23)', async () => {
   const vault = newVault()
   const { seen, write } = losers(vault)
   const outage = new StoreUnavailableError('storage cannot be read')

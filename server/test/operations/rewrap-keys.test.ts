@@ -21,7 +21,7 @@ const allKeys = async ({ store }: TestVault): Promise<KeyRow[]> => {
 }
 
 onEveryEngine('keys under a new master key', vault => {
-  test('C14.4 every key is re-wrapped and none changes: fingerprints, tokens and API keys stay as they were', async () => {
+  test('every key is re-wrapped and none changes: fingerprints, tokens and API keys stay as they were (C14.4)', async () => {
     const { tenantId, keys } = await vault().tenant({ owner })
     await vault().tenant({ owner })
     const tenantNumber = await vault().tenantNumber(tenantId)
@@ -71,7 +71,7 @@ onEveryEngine('keys under a new master key', vault => {
     )
   })
 
-  test('C14.4 keys that do not open hold up no other, and the first of them is named', async () => {
+  test('keys that do not open hold up no other, and the first of them is named (C14.4)', async () => {
     const { tenantId } = await vault().tenant({ owner })
     const tenantNumber = await vault().tenantNumber(tenantId)
     await vault().tenant({ owner })
@@ -107,7 +107,7 @@ onEveryEngine('keys under a new master key', vault => {
     assert.equal((await rewrapKeys(vault().service.vault)).current, keys.length)
   })
 
-  test('C14.4 a run that was cut off is finished by the next', async () => {
+  test('a run that was cut off is finished by the next (C14.4)', async () => {
     await vault().tenant({ owner })
     addMasterKey(keyFile(vault()))
     const total = (await allKeys(vault())).length
@@ -125,7 +125,7 @@ onEveryEngine('keys under a new master key', vault => {
     assert.deepEqual(await rewrapKeys(open), { rewrapped: total - 2, current: 2, isShredded: true })
   })
 
-  test('C14.4 keys that another run was faster with are left to it', async () => {
+  test('keys that another run was faster with are left to it (C14.4)', async () => {
     await vault().tenant({ owner })
     addMasterKey(keyFile(vault()))
     const { vault: open } = vault().service
@@ -146,7 +146,7 @@ onEveryEngine('keys under a new master key', vault => {
     assert.deepEqual(done, { rewrapped: 0, current, isShredded: true })
   })
 
-  test('C14.4 a service whose key file was rotated on another machine opens tenants that it has not seen', async () => {
+  test('a service whose key file was rotated on another machine opens tenants that it has not seen (C14.4)', async () => {
     const { keys } = await vault().tenant({ owner })
     await vault().restart()
     const path = keyFile(vault())

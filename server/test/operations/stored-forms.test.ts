@@ -155,10 +155,10 @@ const forms: Record<
 
 describe('what every vault stores sealed', () => {
   for (const [name, { key, sealed, context, text, read, is }] of Object.entries(forms)) {
-    test(`ARCHITECTURE.md data at rest: ${name} is written in its fixed form`, () =>
+    test(`${name} is written in its fixed form (ARCHITECTURE.md data at rest)`, () =>
       assert.equal(open(key, sealed, context)?.toString(), text))
 
-    test(`ARCHITECTURE.md data at rest: ${name} is read from its fixed form`, () =>
+    test(`${name} is read from its fixed form (ARCHITECTURE.md data at rest)`, () =>
       assert.deepEqual(read(seal(key, 1, text, context)), is))
   }
 })
@@ -213,7 +213,7 @@ const entries: Record<
 
 describe('what every vault stores hashed', () => {
   for (const [name, { of, terms, tag, counters }] of Object.entries(entries))
-    test(`ARCHITECTURE.md data at rest: ${name} is found and counted by fixed names`, () => {
+    test(`${name} is found and counted by fixed names (ARCHITECTURE.md data at rest)`, () => {
       assert.deepEqual(tokenTerms({ tenantNumber: 4, keys }, of), [
         ...terms.map(([field, value]) => ({ term: indexHash(keys, field, value), tag: null })),
         hashFingerprint({ keys }, 'f', tag),

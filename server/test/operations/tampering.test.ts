@@ -137,7 +137,7 @@ for (const engine of engines) {
 
     for (const [name, change] of Object.entries(changes))
       for (const isChosen of [false, true])
-        test(`C2.17 C2.5 C2.8 a token with ${isChosen ? 'a chosen id' : 'an id of the vault'} and ${name} answers 500 and is logged`, async t => {
+        test(`a token with ${isChosen ? 'a chosen id' : 'an id of the vault'} and ${name} answers 500 and is logged (C2.17, C2.5, C2.8)`, async t => {
           const { vault, keys } = scene
           const card = (cvc: string, id?: string) => ({
             type: 'card',
@@ -190,7 +190,7 @@ for (const engine of engines) {
           await scene.assertAllElseWell()
         })
 
-    test('SECURITY.md: an expiry that was moved or removed is detected', async () => {
+    test('an expiry that was moved or removed is detected (SECURITY.md)', async () => {
       for (const sql of ['expires_at + 1', 'expires_at - 1', 'NULL', '1']) {
         const id = await scene.create({ type: 'token', data: 'x', expires_at: '2030-01-01' })
         await reach(`UPDATE tokens SET expires_at = ${sql} WHERE token_id = ?`, id)
@@ -199,7 +199,7 @@ for (const engine of engines) {
       }
     })
 
-    test('SECURITY.md: two tokens whose sealed parts were exchanged are both refused', async () => {
+    test('two tokens whose sealed parts were exchanged are both refused (SECURITY.md)', async () => {
       const [one, other] = [
         await scene.create({ type: 'token', data: 'first' }),
         await scene.create({ type: 'token', data: 'second' }),
@@ -216,7 +216,7 @@ for (const engine of engines) {
       )
     })
 
-    test('§1.3 C31.9 a row that was moved to another id or another tenant opens in neither place', async () => {
+    test('a row that was moved to another id or another tenant opens in neither place (§1.3, C31.9)', async () => {
       const id = await scene.create({ type: 'token', data: 'kept here' })
       const moved = crypto.randomUUID()
       await reach('UPDATE tokens SET token_id = ? WHERE token_id = ?', moved, id)
@@ -234,7 +234,7 @@ for (const engine of engines) {
       await reach('DELETE FROM tokens WHERE token_id = ?', id)
     })
 
-    test('C11.1 a card code whose deadlines were moved does not come back after its hour', async () => {
+    test('a card code whose deadlines were moved does not come back after its hour (C11.1)', async () => {
       const id = await scene.create({ type: 'card', data: { number, cvc: '1357' } })
       await reach('UPDATE transients SET expires_at = expires_at + ? WHERE token_id = ?', 100 * hour, id)
       await reach(
@@ -257,7 +257,7 @@ for (const engine of engines) {
     after(() => scene.vault.stop())
     const termsOf = (id: string) => scene.reach('SELECT * FROM terms WHERE token_id = ?', id)
 
-    test('C24.6 it only proposes candidates: a token that it names wrongly is not listed', async () => {
+    test('it only proposes candidates: a token that it names wrongly is not listed (C24.6)', async () => {
       const { keys, vault } = scene
       const body = (color: string) => ({ type: 'token', data: color, metadata: { color } })
       const [red, blue] = [await scene.create(body('red')), await scene.create(body('blue'))]
@@ -280,7 +280,7 @@ for (const engine of engines) {
       )
     })
 
-    test('C26.1 C28.9 it only proposes candidates: a search finds nothing where the caller may not search', async () => {
+    test('it only proposes candidates: a search finds nothing where the caller may not search (C26.1, C28.9)', async () => {
       const { vault } = scene
       const searcher: TestApplication = {
         rules: [
@@ -309,7 +309,7 @@ for (const engine of engines) {
       )
     })
 
-    test('C15.3 a match that points to a token with another value is ignored', async () => {
+    test('a match that points to a token with another value is ignored (C15.3)', async () => {
       const { keys, vault } = scene
       const body = (data: string) => ({ type: 'token', data, deduplicate_token: true })
       const [one, other] = [await scene.create(body('one')), await scene.create(body('other'))]
@@ -345,7 +345,7 @@ for (const engine of engines) {
       ['that has expired', { expires_at: '2026-03-01T13:00:00Z' }],
     ]
     for (const [name, fields, change] of lookAlikes)
-      test(`C15.3 a match that points to a token of the same value ${name} is ignored`, async () => {
+      test(`a match that points to a token of the same value ${name} is ignored (C15.3)`, async () => {
         const { keys, vault } = scene
         vault.now = Date.parse('2026-03-01T12:00:00Z')
         const containers = ['/first/', '/second/']
@@ -372,7 +372,7 @@ for (const engine of engines) {
         for (const id of [other, made.body.id]) await vault.delete(`/tokens/${id}`, keys.private)
       })
 
-    test('C15.3 C17.4 an expired token that does not open keeps nobody from its value', async () => {
+    test('an expired token that does not open keeps nobody from its value (C15.3, C17.4)', async () => {
       const { keys, vault } = scene
       const body = { type: 'token', data: 'a value of an expired token', deduplicate_token: true }
       const one = await scene.create({ ...body, expires_at: new Date(vault.now + hour).toISOString() })
@@ -383,7 +383,7 @@ for (const engine of engines) {
       await vault.delete(`/tokens/${made.body.id}`, keys.private)
     })
 
-    test('C17.4 an expired token does not come back through its index entries', async () => {
+    test('an expired token does not come back through its index entries (C17.4)', async () => {
       const { keys, vault } = scene
       const expires = new Date(vault.now + hour).toISOString()
       const id = await scene.create({
@@ -471,7 +471,7 @@ for (const engine of engines) {
     }
 
     for (const [name, { kind, change }] of Object.entries(changes))
-      test(`C2.11 C28.1 C30.2 ${name}: access is refused with 401, and the log names the row`, async () => {
+      test(`${name}: access is refused with 401, and the log names the row (C2.11, C28.1, C30.2)`, async () => {
         const { vault, keys } = scene
         const id = await scene.create({ type: 'token', data: 'guarded value' })
         await change()
@@ -491,7 +491,7 @@ for (const engine of engines) {
         assert.equal((await vault.send('GET', '/ready')).status, 200)
       })
 
-    test('C28.1 C30.2 §1.3 a key cannot be redirected to another application or tenant', async () => {
+    test('a key cannot be redirected to another application or tenant (C28.1, C30.2, §1.3)', async () => {
       const { vault, keys } = scene
       const id = await scene.create({ type: 'token', data: 'guarded value' })
       const [own, other] = [await scene.numberOf(scene.tenantId), await scene.numberOf(scene.otherTenantId)]
@@ -501,7 +501,7 @@ for (const engine of engines) {
       for (const key of Object.values(keys)) assert.equal((await vault.get(`/tokens/${id}`, key)).status, 401)
     })
 
-    test('C2.23 §1.3 a tenant whose wrapped keys were changed is unavailable, and the others are not', async () => {
+    test('a tenant whose wrapped keys were changed is unavailable, and the others are not (C2.23, §1.3)', async () => {
       const { vault, keys } = scene
       const id = await scene.create({ type: 'token', data: 'guarded value' })
       const elsewhere = await scene.create({ type: 'token', data: 'elsewhere' }, keys.otherGeneral)
@@ -526,7 +526,7 @@ for (const engine of engines) {
       ['results', 'kept answer', 'POST', '/tokens'],
       ['reports', 'report on indexes', 'GET', '/tenants/self/reports/indexes'],
     ] as const)
-      test(`C2.17 a ${named} that was changed is not shown, and the log names it`, async () => {
+      test(`a ${named} that was changed is not shown, and the log names it (C2.17)`, async () => {
         const { vault } = scene
         const { keys, tenantId } = await vault.tenant({
           POST: devApplications.general,
@@ -561,7 +561,7 @@ for (const engine of engines) {
     const stored = async (id: string) =>
       (await scene.reach('SELECT 1 FROM tokens WHERE token_id = ?', id)).length === 1
 
-    test('C17.6 a token whose expiry was moved into the past is not purged, but logged', async () => {
+    test('a token whose expiry was moved into the past is not purged, but logged (C17.6)', async () => {
       const { vault } = scene
       const id = await scene.create({ type: 'token', data: 'kept' })
       await scene.reach('UPDATE tokens SET expires_at = 1 WHERE token_id = ?', id)
@@ -592,7 +592,7 @@ for (const engine of engines) {
       },
     }
     for (const [name, build] of Object.entries(obstacles))
-      test(`C17.6 ${name} do not keep others from being purged, however many they are`, async () => {
+      test(`${name} do not keep others from being purged, however many they are (C17.6)`, async () => {
         const { vault, keys } = scene
         const expires_at = new Date(vault.now + hour).toISOString()
         const expiring = await scene.create({ type: 'token', data: 'going', expires_at }, keys.otherGeneral)

@@ -9,7 +9,7 @@ import { onEveryEngine } from '../rig/every-engine.ts'
 import { owner } from '../rig/test-vault.ts'
 
 onEveryEngine('the keys of a tenant', vault => {
-  test('C2.23 are available again as soon as storage is, whatever was asked for while it was away', async () => {
+  test('are available again as soon as storage is, whatever was asked for while it was away (C2.23)', async () => {
     const { tenantId } = await vault().tenant({ owner })
     const tenantNumber = await vault().tenantNumber(tenantId)
     let isAway = false
@@ -35,7 +35,7 @@ onEveryEngine('the keys of a tenant', vault => {
     assert.equal(await ask(), before)
   })
 
-  test('C2.23 are available to the next request once the provider is back, even if no grant has changed', async () => {
+  test('are available to the next request once the provider is back, even if no grant has changed (C2.23)', async () => {
     const { tenantId } = await vault().tenant({ owner })
     const tenantNumber = await vault().tenantNumber(tenantId)
     const provider = fileKeyProvider(join(vault().folder.path, 'master.key'))

@@ -48,7 +48,7 @@ onEveryEngine('the verification of a tenant', vault => {
   }
 
   for (const read of reads)
-    test(`C24 C26 C27.1 a write just before or after ${read} is not reported as a difference`, async () => {
+    test(`a write just before or after ${read} is not reported as a difference (C24, C26, C27.1)`, async () => {
       const { keys, whole, tenant } = await verified({ deduplicateTokens: true })
       const create = (id: string) =>
         vault().create(keys.owner, { id, type: 'token', data: `data of ${id}`, containers: ['/a/b/'] })
@@ -83,7 +83,7 @@ onEveryEngine('the verification of a tenant', vault => {
       assert.deepEqual(told(await verifyTenant(whole, tenant)), nothing)
     })
 
-  test('C11.1 a transient field that does not open is found, and repaired by removing it', async () => {
+  test('a transient field that does not open is found, and repaired by removing it (C11.1)', async () => {
     const { keys, whole, tenant } = await verified()
     const number = '4242424242424242'
     const make = () => vault().create(keys.owner, { type: 'card', data: { number, cvc: '123' } })
@@ -109,7 +109,7 @@ onEveryEngine('the verification of a tenant', vault => {
     assert.equal((await vault().get(`/tokens/${other.id}`, keys.owner)).body.data.cvc, '123')
   })
 
-  test('C11.1 a transient field that is set anew between its verification and its repair stays', async () => {
+  test('a transient field that is set anew between its verification and its repair stays (C11.1)', async () => {
     const { keys, whole, tenant } = await verified()
     const data = { number: '4242424242424242', cvc: '123' }
     const { id } = await vault().create(keys.owner, { type: 'card', data })
@@ -129,7 +129,7 @@ onEveryEngine('the verification of a tenant', vault => {
     assert.equal((await vault().get(`/tokens/${id}`, keys.owner)).body.data.cvc, '456')
   })
 
-  test('C14.4 C24 tokens that a data key made after the verification began has sealed are no difference', async () => {
+  test('tokens that a data key made after the verification began has sealed are no difference (C14.4, C24)', async () => {
     const { keys, whole, tenant: before } = await verified()
     const card = { type: 'card', data: { number: '4242424242424242', cvc: '123' } }
     await vault().create(keys.owner, card)
@@ -138,7 +138,7 @@ onEveryEngine('the verification of a tenant', vault => {
     assert.deepEqual(told(await verifyTenant(whole, before)), nothing)
   })
 
-  test('C14.4 tokens that a rekey has not come to are counted, and those that a key left behind when it had sealed enough are not', async () => {
+  test('tokens that a rekey has not come to are counted, and those that a key left behind when it had sealed enough are not (C14.4)', async () => {
     const { keys, whole, tenant: first } = await verified()
     for (const data of ['a', 'b']) await vault().create(keys.owner, { type: 'token', data })
     assert.ok(await newDataKey(whole, first))
@@ -159,7 +159,7 @@ onEveryEngine('the verification of a tenant', vault => {
     assert.equal(await isRekeyUnfinished(whole, latest), false)
   })
 
-  test('C11.1 the repair of a tenant leaves the transient fields of a token whose own row does not open', async () => {
+  test('the repair of a tenant leaves the transient fields of a token whose own row does not open (C11.1)', async () => {
     const { keys, whole, tenant } = await verified()
     const data = { number: '4242424242424242', cvc: '123' }
     const { id } = await vault().create(keys.owner, { type: 'card', data })
@@ -175,7 +175,7 @@ onEveryEngine('the verification of a tenant', vault => {
   })
 
   for (const value of ['9223372036854775807', '9007199254740993', "'abc'", '-9223372036854775807 - 1'])
-    test(`C24 C32 a counter that holds ${value} fails no list, and is repaired`, async () => {
+    test(`a counter that holds ${value} fails no list, and is repaired (C24, C32)`, async () => {
       const { keys, whole, tenant } = await verified()
       const { engine, folder } = vault()
       const create = () => vault().create(keys.owner, { type: 'token', data: 'x' })
@@ -201,7 +201,7 @@ onEveryEngine('the verification of a tenant', vault => {
       assert.equal((await listed()).body.pagination.total_items, 2)
     })
 
-  test('C24 C26 a tenant that has lost its whole index gets it back page by page', async () => {
+  test('a tenant that has lost its whole index gets it back page by page (C24, C26)', async () => {
     const { keys, whole, tenant } = await verified()
     const values = Array.from({ length: 600 }, (_, index) => `value ${index}`)
     await vault().post('/tokenize', keys.owner, values)
@@ -225,7 +225,7 @@ onEveryEngine('the verification of a tenant', vault => {
     assert.deepEqual(told(await verifyTenant(whole, tenant)), nothing)
   })
 
-  test('C24 C26 a token that is changed between its verification and its repair is left as the change made it', async () => {
+  test('a token that is changed between its verification and its repair is left as the change made it (C24, C26)', async () => {
     const { keys, whole, tenant } = await verified()
     const { engine, folder } = vault()
     for (const [id, container] of Object.entries({ lacks: '/a/', exceeds: '/a/', model: '/b/' }))
@@ -253,7 +253,7 @@ onEveryEngine('the verification of a tenant', vault => {
     assert.deepEqual(told(await verifyTenant(whole, tenant)), nothing)
   })
 
-  test('C15 C24 C26 what more than a page of tokens left behind is found and removed', async () => {
+  test('what more than a page of tokens left behind is found and removed (C15, C24, C26)', async () => {
     const { keys, whole, tenant } = await verified({ deduplicateTokens: true })
     const values = Array.from({ length: 600 }, (_, index) => `value ${index}`)
     const ids = (await vault().post('/tokenize', keys.owner, values)).body
@@ -266,7 +266,7 @@ onEveryEngine('the verification of a tenant', vault => {
   })
 })
 
-test('C24 the tokens that something is wrong with are counted up to ten thousand', () => {
+test('the tokens that something is wrong with are counted up to ten thousand (C24)', () => {
   const affected = new AffectedTokens()
   assert.ok(affected.isEmpty)
   for (let index = 0; index < 10_000; index++) affected.add(`token-${index}`)

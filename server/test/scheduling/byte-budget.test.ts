@@ -9,7 +9,7 @@ const fill = (budget: ByteBudget, tenant: string, key: string): number => {
   return account.held
 }
 
-test('C37 a key that takes all it can leaves room for other keys, and its tenant for other tenants', () => {
+test('a key that takes all it can leaves room for other keys, and its tenant for other tenants (C37.6)', () => {
   const budget = new ByteBudget(1_600)
   assert.equal(fill(budget, 'loud', 'a'), 400)
   const second = fill(budget, 'loud', 'b')
@@ -20,7 +20,7 @@ test('C37 a key that takes all it can leaves room for other keys, and its tenant
   assert.ok(budget.held <= 1_600)
 })
 
-test('C37 what is given back is free again, and nothing is remembered of who held it', () => {
+test('what is given back is free again, and nothing is remembered of who held it (C37.6)', () => {
   const budget = new ByteBudget(1_000)
   const account = budget.account('one', 'a')
   assert.equal(account.hold(250), true)
@@ -31,7 +31,7 @@ test('C37 what is given back is free again, and nothing is remembered of who hel
   assert.equal(account.hold(250), true)
 })
 
-test('C37 what is in memory already counts even where there is no room', () => {
+test('what is in memory already counts even where there is no room (C37.6)', () => {
   const budget = new ByteBudget(1_000)
   const account = budget.account('one', 'a')
   account.keep(5_000)

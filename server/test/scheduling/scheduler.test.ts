@@ -38,7 +38,7 @@ const count = (done: readonly string[], name: string): number => done.filter(eac
 const aheadOf = (done: readonly string[], since: number, name: string): number =>
   done.indexOf(name, since) - since
 
-test('C37 a request is next in line, however many of another tenant wait', async () => {
+test('a request is next in line, however many of another tenant wait (C37.1)', async () => {
   const { ask, done } = start()
   const flood = Array.from({ length: 500 }, () => ask('loud', 'a', 1))
   while (count(done, 'loud a') < 100) await new Promise(setImmediate)
@@ -48,7 +48,7 @@ test('C37 a request is next in line, however many of another tenant wait', async
   await Promise.all(flood)
 })
 
-test('C37 within a tenant, a request of another key is next in line', async () => {
+test('within a tenant, a request of another key is next in line (C37.1)', async () => {
   const { ask, done } = start()
   const flood = Array.from({ length: 500 }, () => ask('shop', 'browser', 1))
   while (count(done, 'shop browser') < 100) await new Promise(setImmediate)
@@ -58,7 +58,7 @@ test('C37 within a tenant, a request of another key is next in line', async () =
   await Promise.all(flood)
 })
 
-test('C37 tenants that want more than there is get the same time, whatever a request of theirs takes and however many keys they use', async () => {
+test('tenants that want more than there is get the same time, whatever a request of theirs takes and however many keys they use (C37.1)', async () => {
   const { ask, done } = start(Number.POSITIVE_INFINITY)
   const works = [
     ...Array.from({ length: 1_200 }, () => ask('short', 'a', 0.5)),
@@ -73,7 +73,7 @@ test('C37 tenants that want more than there is get the same time, whatever a req
   await Promise.all(works)
 })
 
-test('C37 a tenant that has rested does not make up for it', async () => {
+test('a tenant that has rested does not make up for it (C37.1)', async () => {
   const { ask, done, pass } = start(Number.POSITIVE_INFINITY)
   await ask('rested', 'a', 1)
   const busy = Array.from({ length: 400 }, () => ask('busy', 'a', 1))
@@ -86,7 +86,7 @@ test('C37 a tenant that has rested does not make up for it', async () => {
   await Promise.all([...busy, ...back])
 })
 
-test('C37 what takes long gives way after a slice, so that others are answered in between', async () => {
+test('what takes long gives way after a slice, so that others are answered in between (C37.3)', async () => {
   const { ask, done } = start()
   const long = ask('one', 'a', 1, 100)
   const since = done.length
@@ -97,7 +97,7 @@ test('C37 what takes long gives way after a slice, so that others are answered i
   assert.equal(count(done, 'one a'), 100)
 })
 
-test('C37 a long request of a key does not keep its short ones waiting', async () => {
+test('a long request of a key does not keep its short ones waiting (C37.3)', async () => {
   const { ask, done } = start()
   const long = Array.from({ length: 3 }, () => ask('shop', 'a', 5, 50))
   while (done.length < 10) await new Promise(setImmediate)
@@ -109,7 +109,7 @@ test('C37 a long request of a key does not keep its short ones waiting', async (
   await Promise.all(long)
 })
 
-test('C37 C2.23 whoever has the backlog is refused when a turn does not come in time, and nobody else', async t => {
+test('whoever has the backlog is refused when a turn does not come in time, and nobody else (C37.2, C2.23)', async t => {
   t.mock.timers.enable({ apis: ['setInterval'] })
   const { ask, done, scheduler } = start(1_000)
   const flood = Promise.allSettled(Array.from({ length: 3_000 }, () => ask('loud', 'a', 2)))
@@ -127,7 +127,7 @@ test('C37 C2.23 whoever has the backlog is refused when a turn does not come in 
   assert.equal(scheduler.state.waiting, 0)
 })
 
-test('C37 what has begun is carried through, however long it waits for its next turn', async t => {
+test('what has begun is carried through, however long it waits for its next turn (C37.2)', async t => {
   t.mock.timers.enable({ apis: ['setInterval'] })
   const { ask, pass, done } = start(1_000)
   const long = ask('one', 'a', 6, 3)
@@ -138,7 +138,7 @@ test('C37 what has begun is carried through, however long it waits for its next 
   assert.equal(done.length, 3)
 })
 
-test('C37 what nobody waits for any more is not done', async () => {
+test('what nobody waits for any more is not done (C37.5)', async () => {
   const { scheduler, done } = start()
   const work = scheduler.work('gone', 'a')
   const waiting = work.turn()
@@ -150,7 +150,7 @@ test('C37 what nobody waits for any more is not done', async () => {
   assert.deepEqual(done, [])
 })
 
-test('C37 background work runs where nobody else wants to', async () => {
+test('background work runs where nobody else wants to (C37.1)', async () => {
   const { ask, background, done } = start(Number.POSITIVE_INFINITY)
   const job = background(5, 200)
   const busy = Array.from({ length: 1_000 }, () => ask('busy', 'a', 1))
@@ -160,7 +160,7 @@ test('C37 background work runs where nobody else wants to', async () => {
   assert.equal(count(done, 'job'), 200)
 })
 
-test('C37 turns of a key that takes long run alone; those of keys that do not share a group', async () => {
+test('turns of a key that takes long run alone; those of keys that do not share a group (C37.3)', async () => {
   const { scheduler, pass } = start(Number.POSITIVE_INFINITY)
   let groups: string[][] = []
   let group: string[] = []
@@ -186,7 +186,7 @@ test('C37 turns of a key that takes long run alone; those of keys that do not sh
   assert.ok(groups.some(each => each.includes('quick') && each.includes('fast')))
 })
 
-test('C37 a request whose key was not known is charged to it once it is', async () => {
+test('a request whose key was not known is charged to it once it is (C37.1)', async () => {
   const { scheduler, ask, done } = start(Number.POSITIVE_INFINITY)
   const flood = Array.from({ length: 200 }, () => ask('loud', 'a', 1))
   while (done.length < 50) await new Promise(setImmediate)

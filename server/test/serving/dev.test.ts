@@ -63,12 +63,12 @@ describe('strongroom dev', () => {
   })
   const readKeys = (site: Site): StarterKeys => JSON.parse(readFileSync(files(site).keys, 'utf8'))
 
-  test('C34.1 `npm start` runs strongroom dev', () => {
+  test('`npm start` runs strongroom dev (C34.1)', () => {
     const manifest = JSON.parse(readFileSync(join(import.meta.dirname, '../../../package.json'), 'utf8'))
     assert.equal(manifest.scripts.start, 'node --max-semi-space-size=16 server/bin/strongroom.js dev')
   })
 
-  test('C34.1 C34.3 C34.4 C34.6 in an empty folder it makes a master key, a tenant and three keys', async () => {
+  test('in an empty folder it makes a master key, a tenant and three keys (C34.1, C34.3, C34.4, C34.6)', async () => {
     const text = readFileSync(files(home).keys, 'utf8')
     const keys = readKeys(home)
     assert.deepEqual(Object.keys(keys), [
@@ -103,7 +103,7 @@ describe('strongroom dev', () => {
     assert.deepEqual([tenant.status, tenant.body.id], [200, keys.tenant_id])
   })
 
-  test('C34.5 it prints the keys, and a curl line that works as pasted', async () => {
+  test('it prints the keys, and a curl line that works as pasted (C34.5)', async () => {
     const line = (await first.line('stdout', text => text.trimStart().startsWith('curl '))).trim()
     const keys = readKeys(home)
     const notes: Record<string, string> = {
@@ -123,7 +123,7 @@ describe('strongroom dev', () => {
   })
 
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
-    test(`C34.7 on ${signal}, requests in flight are answered and the exit code is 0`, async () => {
+    test(`on ${signal}, requests in flight are answered and the exit code is 0 (C34.7)`, async () => {
       const program = newest
       const { base_url, api_key, private_api_key } = readKeys(home)
       const body = JSON.stringify(card)
@@ -168,7 +168,7 @@ describe('strongroom dev', () => {
       assert.equal(read.status, 200, 'what was answered is there')
     })
 
-  test('C34.3 C34.7 without the right master key for the folder, it says so and stops', async () => {
+  test('without the right master key for the folder, it says so and stops (C34.3, C34.7)', async () => {
     await stop(newest)
     const { master } = files(home)
     const before = readFileSync(join(home.data, 'vault.db'))
@@ -192,7 +192,7 @@ describe('strongroom dev', () => {
     assert.equal((await call(base_url, 'GET', '/tokens', private_api_key)).status, 200)
   })
 
-  test('C34.4 C34.6 keys that a crash left without a tenant are replaced by keys that work', async () => {
+  test('keys that a crash left without a tenant are replaced by keys that work (C34.4, C34.6)', async () => {
     await stop(newest)
     const stale = readKeys(home)
     // What a crash right before the tenant's commit leaves: keys in their file, nothing in storage.
@@ -205,7 +205,7 @@ describe('strongroom dev', () => {
     assert.equal((await call(keys.base_url, 'POST', '/tokens', stale.api_key, card)).status, 401)
   })
 
-  test('C34.4 C34.6 where the keys cannot be saved no tenant is made, so that the next start makes one', async () => {
+  test('where the keys cannot be saved no tenant is made, so that the next start makes one (C34.4, C34.6)', async () => {
     await stop(newest)
     for (const name of ['vault.db', 'vault.db-wal', 'vault.db-shm'])
       rmSync(join(home.data, name), { force: true })
@@ -219,7 +219,7 @@ describe('strongroom dev', () => {
     assert.equal((await call(keys.base_url, 'POST', '/tokens', keys.api_key, card)).status, 201)
   })
 
-  test('C34.7 when started again, it keeps everything and prints no key', async () => {
+  test('when started again, it keeps everything and prints no key (C34.7)', async () => {
     const before = readKeys(home)
     const master = readFileSync(files(home).master, 'utf8')
     const { body } = await call(before.base_url, 'POST', '/tokens', before.api_key, card)
@@ -259,7 +259,7 @@ describe('strongroom dev', () => {
     assert.ok(!`${fourth.stdout}${fourth.stderr}`.includes(keys.api_key))
   })
 
-  test('C34.6 the file of the keys is closed to others as soon as it is there, whatever was left before', async () => {
+  test('the file of the keys is closed to others as soon as it is there, whatever was left before (C34.6)', async () => {
     const site = newSite()
     /** Loaded before the program, to see the file of the keys while it is written. */
     const watching = site.file(
@@ -292,7 +292,7 @@ describe('strongroom dev', () => {
     assert.equal(mode(files(site).keys), 0o600)
   })
 
-  test('C34.6 keys of a tenant that was deleted are not announced while there is another tenant', async () => {
+  test('keys of a tenant that was deleted are not announced while there is another tenant (C34.6)', async () => {
     const site = newSite()
     await stop(await start(site))
     const { tenant_id } = readKeys(site)
@@ -309,7 +309,7 @@ describe('strongroom dev', () => {
     await stop(program)
   })
 
-  test('C34.1 without STRONGROOM_DATA the folder is .strongroom; it stops when its terminal closes', async () => {
+  test('without STRONGROOM_DATA the folder is .strongroom; it stops when its terminal closes (C34.1)', async () => {
     const site = newSite()
     const program = site.start(['dev'], { STRONGROOM_PORT: '0' })
     await program.line('stdout', answers)
@@ -326,14 +326,14 @@ describe('strongroom dev', () => {
     ['STRONGROOM_LOG_LEVEL', 'loud'],
     ['STRONGROOM_HEADER_PREFIX', 'a b'],
   ] as const)
-    test(`C34.2 ${name}=${value} is refused with exit code 2 before anything is made`, async () => {
+    test(`${name}=${value} is refused with exit code 2 before anything is made (C34.2)`, async () => {
       const site = newSite()
       const result = await site.runRefused(['dev'], { ...settings(site), [name]: value })
       assertRefused(result, 2, new RegExp(name))
       assert.ok(!existsSync(site.data))
     })
 
-  test('C34.2 C34.5 a taken port is named as the reason, and the next start prints the keys and the curl line', async () => {
+  test('a taken port is named as the reason, and the next start prints the keys and the curl line (C34.2, C34.5)', async () => {
     const site = newSite()
     const other = createServer()
     await new Promise<void>(resolve => other.listen(0, '127.0.0.1', resolve))

@@ -33,7 +33,7 @@ describe('the log when storage cannot be written', { timeout: 120_000 }, () => {
   const site = new Site()
   after(() => site.remove())
 
-  test('C2.23 a locked database is named as the reason, with one worker and with two, and without a stack', async () => {
+  test('a locked database is named as the reason, with one worker and with two, and without a stack (C2.23)', async () => {
     const servers = [await site.serve(['--workers', '1']), await site.serve(['--workers', '2'])]
     const { api_key } = await site.json('tenant', 'create', '--name', 'T')
     const database = new DatabaseSync(join(site.data, 'vault.db'), { timeout: 5_000 })
@@ -91,7 +91,7 @@ describe('a log that cannot be written', { timeout: 120_000 }, () => {
     return { child, url: JSON.parse(listening).url as string, log: () => text }
   }
 
-  test('C35.1 C36.1 because the disk is full stops neither answers nor the shutdown', async t => {
+  test('because the disk is full stops neither answers nor the shutdown (C35.1, C36.1)', async t => {
     if (!existsSync('/dev/full')) return t.skip('this system has no /dev/full')
     const program = site.startShell('exec strongroom dev --port 0 --log-level trace 2>/dev/full')
     const line = await program.line('stdout', text => text.startsWith('Strongroom answers at '))
@@ -102,7 +102,7 @@ describe('a log that cannot be written', { timeout: 120_000 }, () => {
     assert.deepEqual({ code, signal }, { code: 0, signal: null })
   })
 
-  test('C35.1 because the disk is full for a while: lost lines are counted, and none that follows is joined to a half one', {
+  test('because the disk is full for a while: lost lines are counted, and none that follows is joined to a half one (C35.1)', {
     skip: spawnSync('prlimit', ['--version']).status === 0 ? false : 'prlimit is not there',
   }, async () => {
     // Files may not grow beyond this, and there is room for half a line.
@@ -133,7 +133,7 @@ describe('a log that cannot be written', { timeout: 120_000 }, () => {
     assert.ok(messages.some(({ msg }) => msg === 'draining'))
   })
 
-  test('C35.1 C36.1 because its reader stalls keeps nobody waiting, and lost lines are counted', async () => {
+  test('because its reader stalls keeps nobody waiting, and lost lines are counted (C35.1, C36.1)', async () => {
     const { child, url, log } = await serveUnread(1)
     const times = 10_000
     assert.equal(await askManyTimes(url, times), times)
@@ -164,7 +164,7 @@ describe('a log that cannot be written', { timeout: 120_000 }, () => {
   })
 
   // A worker ends as a server does that runs alone, and its primary ends after it.
-  test('C35.1 because its reader stalls does not keep the server and its workers from stopping', async () => {
+  test('because its reader stalls does not keep the server and its workers from stopping (C35.1)', async () => {
     const { child, url } = await serveUnread(2)
     assert.equal(await askManyTimes(url, 3_000), 3_000)
     child.kill('SIGTERM')

@@ -16,7 +16,7 @@ const worker = (services: ReturnType<typeof primaryServices>) => {
   return self
 }
 
-test('C27.2 a worker is told of changed grants by the others from the moment it joins until it is gone', async () => {
+test('a worker is told of changed grants by the others from the moment it joins until it is gone (C27.2)', async () => {
   const services = primaryServices(readConfig({ options: {}, environment: {} }))
   const [one, other, late] = [worker(services), worker(services), worker(services)]
   const join = (joining: typeof one) => services.answer({ id: 1, service: 'join', asked: undefined }, joining)
@@ -35,7 +35,7 @@ test('C27.2 a worker is told of changed grants by the others from the moment it 
   assert.deepEqual(heard(), [0, 2, 2])
 })
 
-test('C27.2 a worker that hangs holds up a change of grants for a second at most', async t => {
+test('a worker that hangs holds up a change of grants for a second at most (C27.2)', async t => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   let isTold = false
   void new Announcements().tell([{ send: () => {} }]).then(() => {
@@ -51,7 +51,7 @@ test('C27.2 a worker that hangs holds up a change of grants for a second at most
   }
 })
 
-test('C27.2 a change of grants waits for no worker that is gone, and for none where there is no other', async t => {
+test('a change of grants waits for no worker that is gone, and for none where there is no other (C27.2)', async t => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const services = primaryServices(readConfig({ options: {}, environment: {} }))
   const [one, silent] = [worker(services), { send: () => {} }]

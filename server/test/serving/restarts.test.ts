@@ -46,7 +46,7 @@ describe('replacing workers', () => {
     },
   ]
   for (const { name, ends, othersReady: areReady = false, waits } of table)
-    test(`C35.1 ${name}`, () => {
+    test(`${name} (C35.1)`, () => {
       const policy = restarts()
       assert.deepEqual(
         ends.map(end => policy.ended(end, { areReady })),

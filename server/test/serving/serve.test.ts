@@ -167,7 +167,7 @@ describe('serve with incomplete or wrong settings', () => {
     },
   ]
   for (const { name, args = [], env = {}, code = 2, says, absent } of cases)
-    test(`C35.1 given ${name}, serve does not start, says why in one line and makes nothing`, async () => {
+    test(`given ${name}, serve does not start, says why in one line and makes nothing (C35.1)`, async () => {
       const result = await site.runRefused(['serve', '--port', '0', ...args], env)
       assertRefused(result, code, says)
       assert.ok(!existsSync(data))
@@ -181,7 +181,7 @@ describe('serve on storage that cannot be used', () => {
   const serveOn = (data: string, ...more: string[]): Promise<Result> =>
     site.run(['serve', '--port', '0', ...site.vault, '--data', data, ...more])
 
-  test('C35.1 a data folder that is a file or lies inside one is named', async () => {
+  test('a data folder that is a file or lies inside one is named (C35.1)', async () => {
     const file = site.file('file', '')
     assertRefused(await serveOn(file), 2, /the data folder \S+file cannot be used: it is not a folder/)
     assertRefused(
@@ -191,7 +191,9 @@ describe('serve on storage that cannot be used', () => {
     )
   })
 
-  test('C35.1 a data folder that this user may not write to is named', { skip: noPlainUser() }, async () => {
+  test('a data folder that this user may not write to is named (C35.1)', {
+    skip: noPlainUser(),
+  }, async () => {
     const closed = join(site.path, 'closed')
     mkdirSync(closed)
     chmodSync(site.path, 0o755)
@@ -204,7 +206,7 @@ describe('serve on storage that cannot be used', () => {
     assertRefused(result, 2, /closed cannot be used: this user may not/)
   })
 
-  test('C35.1 a file that is not a vault is left alone', async () => {
+  test('a file that is not a vault is left alone (C35.1)', async () => {
     const data = join(site.path, 'stranger')
     mkdirSync(data)
     const file = site.file(
@@ -216,7 +218,7 @@ describe('serve on storage that cannot be used', () => {
     assert.deepEqual(readFileSync(file), before)
   })
 
-  test('C35.1 storage that belongs to another master key is not opened', async () => {
+  test('storage that belongs to another master key is not opened (C35.1)', async () => {
     const data = join(site.path, 'other')
     const other = join(site.path, 'other.key')
     createMasterKeyFile(other)
@@ -230,14 +232,14 @@ describe('serve on storage that cannot be used', () => {
     )
   })
 
-  test('C35.1 an address that does not belong to this machine is named', async () => {
+  test('an address that does not belong to this machine is named (C35.1)', async () => {
     const data = join(site.path, 'address')
     await site.run(['migrate', '--data', data])
     const result = await serveOn(data, '--host', '203.0.113.1')
     assertRefused(result, 1, /203\.0\.113\.1 is no address of this machine: set --host/)
   })
 
-  test('C35.1 a taken port is named, with how to choose another', async () => {
+  test('a taken port is named, with how to choose another (C35.1)', async () => {
     const taken = createServer().listen(0, '127.0.0.1')
     await once(taken, 'listening')
     const { port } = taken.address() as { port: number }
@@ -270,12 +272,12 @@ describe('a running server', () => {
   })
   after(() => site.remove())
 
-  test('C35.1 C36.1 C36.2 it answers with explicit storage and provider', async () => {
+  test('it answers with explicit storage and provider (C35.1, C36.1, C36.2)', async () => {
     assert.equal((await call(server.url, 'GET', '/health', '')).status, 200)
     assert.equal((await call(server.url, 'GET', '/ready', '')).status, 200)
   })
 
-  test('C35.1 every job is done as soon as it has started, which catches up after a pause', {
+  test('every job is done as soon as it has started, which catches up after a pause (C35.1)', {
     timeout: 20_000,
   }, async () => {
     const jobs = ['sweep-transients', 'note-key-use', 'check-master-key', 'rotate-data-keys']
@@ -287,7 +289,7 @@ describe('a running server', () => {
       )
   })
 
-  test('C35.2 it prints no key, neither the master key nor an API key, accepted or refused, even at log level trace', async () => {
+  test('it prints no key, neither the master key nor an API key, accepted or refused, even at log level trace (C35.2)', async () => {
     const { api_key = '', private_api_key = '', management_api_key = '' } = keys
     assert.equal((await call(server.url, 'POST', '/tokens', api_key, { type: 'token', data: 1 })).status, 201)
     assert.equal((await call(server.url, 'GET', '/tokens', private_api_key)).status, 200)
@@ -301,27 +303,27 @@ describe('a running server', () => {
     ])
   })
 
-  test('C35.2 the process list shows no secret', t => {
+  test('the process list shows no secret (C35.2)', t => {
     if (!existsSync(`/proc/${server.pid}/cmdline`)) return t.skip('this system has no /proc')
     const line = readFileSync(`/proc/${server.pid}/cmdline`, 'utf8')
     assert.match(line, /serve/)
     assertAbsent({ line }, ['strongroom-master-key', masterKey.slice(masterKey.indexOf(':') + 1), 'key_'])
   })
 
-  test('C35.2 SIGUSR1 and SIGUSR2, as log rotation sends them, open no debugger and end nothing', async () => {
+  test('SIGUSR1 and SIGUSR2, as log rotation sends them, open no debugger and end nothing (C35.2)', async () => {
     for (const signal of ['SIGUSR1', 'SIGUSR2'] as const) server.child.kill(signal)
     for (let n = 0; n < 5; n++) assert.equal((await call(server.url, 'GET', '/health', '')).status, 200)
     assert.equal(server.child.exitCode, null)
     assertAbsent({ stderr: server.stderr }, ['Debugger', 'inspector'])
   })
 
-  test('C35.1 SIGHUP does not stop a server without certificates', async () => {
+  test('SIGHUP does not stop a server without certificates (C35.1)', async () => {
     server.child.kill('SIGHUP')
     assert.equal((await call(server.url, 'GET', '/health', '')).status, 200)
     assert.equal(server.child.exitCode, null)
   })
 
-  test('C35.1 a log that nobody reads any more does not stop it', async () => {
+  test('a log that nobody reads any more does not stop it (C35.1)', async () => {
     server.child.stderr?.destroy()
     for (let n = 0; n < 5; n++)
       assert.equal((await call(server.url, 'GET', '/tokens', keys.private_api_key ?? '')).status, 200)
@@ -334,7 +336,7 @@ describe('the files of a vault', () => {
   const site = new Site()
   after(() => site.remove())
 
-  test('C35.1 are closed to others from the start, whatever the umask and the mode of the folder', async () => {
+  test('are closed to others from the start, whatever the umask and the mode of the folder (C35.1)', async () => {
     const data = join(site.path, 'shared')
     mkdirSync(data, { mode: 0o755 })
     const program = new Program(
@@ -368,7 +370,7 @@ describe('serve when told to stop', { timeout: 120_000 }, () => {
 
   const createInFlight = (url: string): Promise<Flight> => Flight.ofCreate(url, apiKey, body.length)
 
-  test('C35.1 requests that arrived before the stop are answered, even on connections not yet accepted', async () => {
+  test('requests that arrived before the stop are answered, even on connections not yet accepted (C35.1)', async () => {
     const server = await site.serve()
     server.child.kill('SIGSTOP')
     const flights = Array.from({ length: 5 }, () => new Flight(server.url))
@@ -389,7 +391,7 @@ describe('serve when told to stop', { timeout: 120_000 }, () => {
   })
 
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
-    test(`C35.1 on ${signal}, requests in flight are answered, new connections are refused, idle ones are closed, and the exit code is 0`, async () => {
+    test(`on ${signal}, requests in flight are answered, new connections are refused, idle ones are closed, and the exit code is 0 (C35.1)`, async () => {
       const server = await site.serve(['--drain-timeout', '3600'])
       const flight = await createInFlight(server.url)
       const idle = new Flight(server.url)
@@ -406,7 +408,7 @@ describe('serve when told to stop', { timeout: 120_000 }, () => {
       assert.deepEqual(await outcome(server), { code: 0, signal: null })
     })
 
-  test('C35.1 a request that never ends, half a header and a connection that sends nothing are cut off at the timeout, and the exit code is 0', async () => {
+  test('a request that never ends, half a header and a connection that sends nothing are cut off at the timeout, and the exit code is 0 (C35.1)', async () => {
     const server = await site.serve(['--drain-timeout', '0.2'])
     const [silent, half] = [new Flight(server.url), new Flight(server.url)]
     for (const { socket } of [silent, half]) await once(socket, 'connect')
@@ -419,7 +421,7 @@ describe('serve when told to stop', { timeout: 120_000 }, () => {
     assert.deepEqual(await outcome(server), { code: 0, signal: null })
   })
 
-  test('C35.1 a connection that sends nothing to a TLS server is cut off at the timeout too', async () => {
+  test('a connection that sends nothing to a TLS server is cut off at the timeout too (C35.1)', async () => {
     const { cert, key } = certificate('localhost')
     const tls = ['--tls-cert', site.file('cert.pem', cert), '--tls-key', site.file('key.pem', key)]
     const server = await site.serve(['--drain-timeout', '0.2', ...tls])
@@ -434,7 +436,7 @@ describe('serve when told to stop', { timeout: 120_000 }, () => {
     ['SIGINT', 'SIGINT'],
     ['SIGTERM', 'SIGINT'],
   ] as const)
-    test(`C35.1 on ${first} and then ${second}, it ends at once`, async () => {
+    test(`on ${first} and then ${second}, it ends at once (C35.1)`, async () => {
       const server = await site.serve(['--drain-timeout', '3600'])
       await createInFlight(server.url)
       server.child.kill(first)

@@ -18,7 +18,7 @@ describe('SIGUSR1 and SIGUSR2, as log rotation sends them', { timeout: 120_000 }
     assertAbsent({ stderr: program.stderr }, ['Debugger', 'inspector', 'a worker ended'])
   }
 
-  test('C35.2 open no debugger and end nothing: the primary and its workers', async () => {
+  test('open no debugger and end nothing: the primary and its workers (C35.2)', async () => {
     const server = await site.serve(['--workers', '2', '--log-level', 'debug'])
     const workers = server.stderr
       .split('\n')
@@ -31,7 +31,7 @@ describe('SIGUSR1 and SIGUSR2, as log rotation sends them', { timeout: 120_000 }
     await signalled(server, [server.pid, ...workers], server.url)
   })
 
-  test('C34.1 open no debugger and end nothing: dev', async () => {
+  test('open no debugger and end nothing: dev (C34.1)', async () => {
     const program = site.start(['dev', '--port', '0', '--data', join(site.path, 'dev')])
     const line = await program.line('stdout', text => text.startsWith('Strongroom answers at '))
     await signalled(program, [program.pid], line.split(/[ ,]/)[3] ?? '')
@@ -53,7 +53,7 @@ describe('SIGUSR1 and SIGUSR2, as log rotation sends them', { timeout: 120_000 }
     },
   ]
   for (const { name, flags, env = {}, left } of debuggers)
-    test(`C35.2 a debugger ${name}`, async () => {
+    test(`a debugger ${name} (C35.2)`, async () => {
       const preloaded = left === 'undefined' ? ['--import', opens] : []
       const { code, stdout } = await new Program(
         process.execPath,

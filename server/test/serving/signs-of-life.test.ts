@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SignsOfLife } from '../../src/cli/workers/signs-of-life.ts'
 
-test('C35.1 a worker that leaves six questions in a row unanswered hangs, and no other does', () => {
+test('a worker that leaves six questions in a row unanswered hangs, and no other does (C35.1)', () => {
   const signs = new SignsOfLife<object>()
   /** Whether it hangs, before it is asked and after each question. */
   const ask = (worker: object, times: number): boolean[] => {

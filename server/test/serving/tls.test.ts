@@ -61,7 +61,7 @@ describe('serve without TLS', { timeout: 120_000 }, () => {
     ['on all addresses', []],
     ['on all addresses, with workers', ['--workers', '2']],
   ] as const)
-    test(`C35.1 ${name}, the log warns once that data is in plain text`, async () => {
+    test(`${name}, the log warns once that data is in plain text (C35.1)`, async () => {
       const server = await site.serve(['--host', '0.0.0.0', ...args])
       server.child.kill('SIGTERM')
       const { code, stderr } = await server.exited
@@ -81,7 +81,7 @@ describe('serve without TLS', { timeout: 120_000 }, () => {
     ['on a loopback address', { host: '127.0.0.1' }],
     ['on localhost', { host: 'localhost' }],
   ] as const)
-    test(`C35.1 ${name}, the log has no warning about plain text`, () => {
+    test(`${name}, the log has no warning about plain text (C35.1)`, () => {
       const warnings: unknown[] = []
       const silent = (): void => {}
       const log = { isDebug: false, error: silent, info: silent, debug: silent }
@@ -117,7 +117,7 @@ describe('serve with a certificate that is out of date', { timeout: 120_000 }, (
     ['one process', '1', expired, [early, expired]],
     ['two workers', '2', early, [expired, early]],
   ] as const)
-    test(`docs/operating.md: the log warns once of each that comes, at start or by SIGHUP, and of none that cannot be used or is valid; the server answers (${name})`, async () => {
+    test(`the log warns once of each that comes, at start or by SIGHUP, and of none that cannot be used or is valid; the server answers (${name}) (docs/operating.md)`, async () => {
       const server = await site.serve([...install(first), '--workers', workers])
       await answers(server.url)
       const renewed = async (times: number): Promise<void> => {
@@ -184,7 +184,7 @@ describe('serve that gets SIGHUP while it starts', { timeout: 120_000 }, () => {
     )}`,
   }
   for (const count of [1, 2])
-    test(`docs/operating.md: it goes on, and serves the certificate that is there by then (workers: ${count})`, async () => {
+    test(`it goes on, and serves the certificate that is there by then (workers: ${count}) (docs/operating.md)`, async () => {
       const [old, next] = [certificate('old', ca), certificate('new', ca)]
       const flags = [
         '--tls-cert',
@@ -227,7 +227,7 @@ describe('serve with TLS', { timeout: 120_000 }, () => {
     server = await site.serve([...tls, '--drain-timeout', '3600'])
   })
 
-  test('C35.1 it answers HTTPS and nothing else', async () => {
+  test('it answers HTTPS and nothing else (C35.1)', async () => {
     assert.match(server.url, /^https:\/\/127\.0\.0\.1:\d+$/)
     const socket = await connectTo(server.url)
     assert.equal(nameOf(socket), 'first')
@@ -240,7 +240,7 @@ describe('serve with TLS', { timeout: 120_000 }, () => {
     await assert.rejects(connectTo(server.url, { minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1' }))
   })
 
-  test('C35.1 a client that closes its sending side after its request still gets an answer', async () => {
+  test('a client that closes its sending side after its request still gets an answer (C35.1)', async () => {
     const { api_key } = await site.json('tenant', 'create', '--name', 'T')
     const body = JSON.stringify({ type: 'token', data: 'x' })
     for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
@@ -255,7 +255,7 @@ describe('serve with TLS', { timeout: 120_000 }, () => {
     }
   })
 
-  test('C35.1 SIGHUP gives new connections the new certificate and leaves existing ones alone', async () => {
+  test('SIGHUP gives new connections the new certificate and leaves existing ones alone (C35.1)', async () => {
     const old = await connectTo(server.url)
     await renew(certificate('second', ca))
     assert.equal(await servedName(server.url), 'second')
@@ -270,7 +270,7 @@ describe('serve with TLS', { timeout: 120_000 }, () => {
     { name: 'of a key of another kind', files: { cert: third.cert, key: rsaKey } },
     { name: 'empty', files: { cert: '', key: '' } },
   ]
-  test('C35.1 a broken new certificate leaves the old one in place, and a good one installed later is used', async () => {
+  test('a broken new certificate leaves the old one in place, and a good one installed later is used (C35.1)', async () => {
     await renew(certificate('sound', ca))
     for (const [index, { name, files }] of broken.entries()) {
       install(files)
@@ -287,7 +287,7 @@ describe('serve with TLS', { timeout: 120_000 }, () => {
     assert.ok(!server.stderr.includes('garbage'))
   })
 
-  test('C35.1 a stop does not wait for clients that left during the handshake', {
+  test('a stop does not wait for clients that left during the handshake (C35.1)', {
     timeout: 30_000,
   }, async () => {
     await assert.rejects(connectTo(server.url, { ca: clientCa.cert }))
@@ -297,7 +297,7 @@ describe('serve with TLS', { timeout: 120_000 }, () => {
     assert.equal((await server.exited).code, 0)
   })
 
-  test('C35.1 with a client CA, only its clients are answered, and SIGHUP replaces the CA too', async () => {
+  test('with a client CA, only its clients are answered, and SIGHUP replaces the CA too (C35.1)', async () => {
     install(certificate('first', ca))
     site.file('client-ca.pem', clientCa.cert)
     const server = await site.serve([...tls, '--tls-client-ca', caFile])
@@ -325,7 +325,7 @@ describe('serve with TLS', { timeout: 120_000 }, () => {
     assert.equal(await answerTo({ cert: stranger.cert, key: stranger.key }), 'HTTP/1.1 200 OK')
   })
 
-  test('C35.3 a tenant made with the settings of a TLS server gets an https base_url', async () => {
+  test('a tenant made with the settings of a TLS server gets an https base_url (C35.3)', async () => {
     install(certificate('first', ca))
     await site.run(['migrate', ...site.vault])
     const made = await site.json('tenant', 'create', '--name', 'T', ...tls, '--host', '::1', '--port', '8443')

@@ -52,14 +52,14 @@ describe('serve with workers', { timeout: 120_000 }, () => {
   after(() => site.remove())
   const health = async (): Promise<number> => (await freshCall(server.url, 'GET', '/health', '')).status
 
-  test('C35.1 C36.1 it says once that it listens, and every worker answers', async () => {
+  test('it says once that it listens, and every worker answers (C35.1, C36.1)', async () => {
     const connections = await connectionsToAll(server, [1, 2, 3])
     for (const { flight } of connections) flight.socket.destroy()
     assert.equal(server.stderr.split('"msg":"listening"').length, 2)
     assert.match(server.stderr, /"workers":3,"msg":"listening"/)
   })
 
-  test('C35.1 connections that come at once are spread over all workers', async () => {
+  test('connections that come at once are spread over all workers (C35.1)', async () => {
     const all = await Promise.all(Array.from({ length: 60 }, () => connection(server)))
     for (const number of [1, 2, 3]) {
       const taken = all.filter(({ worker }) => worker === number).length
@@ -69,7 +69,7 @@ describe('serve with workers', { timeout: 120_000 }, () => {
     for (const { flight } of all) flight.socket.destroy()
   })
 
-  test('C35.1 a port that workers share is taken, for a server with workers and for one without', async () => {
+  test('a port that workers share is taken, for a server with workers and for one without (C35.1)', async () => {
     const { port } = new URL(server.url)
     for (const workers of ['1', '2'])
       assertRefused(
@@ -79,12 +79,12 @@ describe('serve with workers', { timeout: 120_000 }, () => {
       )
   })
 
-  test('C27.2 C29.4 a worker that was busy while a key was revoked refuses it from then on', async () => {
+  test('a worker that was busy while a key was revoked refuses it from then on (C27.2, C29.4)', async () => {
     const { management_api_key } = await site.json('tenant', 'create', '--name', 'R')
     assert.match(await askBusyWorkerWithRevokedKey(server, management_api_key), /^HTTP\/1.1 401 /)
   })
 
-  test('C35.1 a killed worker loses only its own connections and is replaced', async () => {
+  test('a killed worker loses only its own connections and is replaced (C35.1)', async () => {
     const connections = await connectionsToAll(server, [1, 2, 3])
     for (const { flight } of connections) await flight.beginCreate(apiKey, body.length)
     const before = newest(server, 2)
@@ -103,7 +103,7 @@ describe('serve with workers', { timeout: 120_000 }, () => {
     for (let n = 0; n < 6; n++) assert.equal(await health(), 200)
   })
 
-  test('C33.3 C33.4 C33.6 an idempotency key in flight is known to all workers, and dies with its worker', async () => {
+  test('an idempotency key in flight is known to all workers, and dies with its worker (C33.3, C33.4, C33.6)', async () => {
     const connections = await connectionsToAll(server, [1, 2, 3])
     const [one, two, other] = connections as [Contender, Contender, Contender]
     const send = ({ flight }: Contender, key: string): void => {
@@ -146,7 +146,7 @@ describe('serve with workers', { timeout: 120_000 }, () => {
     for (const { flight } of connections) flight.socket.destroy()
   })
 
-  test('C35.1 when the whole group is signalled, it drains once and the exit code is 0', async () => {
+  test('when the whole group is signalled, it drains once and the exit code is 0 (C35.1)', async () => {
     const flight = await Flight.ofCreate(server.url, apiKey, body.length)
     for (const number of [1, 2, 3]) process.kill(newest(server, number), 'SIGINT')
     server.child.kill('SIGINT')
@@ -170,7 +170,7 @@ describe('serve with workers, told to end at once', { timeout: 120_000 }, () => 
   after(() => site.remove())
 
   for (const signals of [['SIGINT', 'SIGTERM'], ['SIGKILL']] as const)
-    test(`C35.1 on ${signals.join(' and ')}, it ends and leaves no worker behind`, async () => {
+    test(`on ${signals.join(' and ')}, it ends and leaves no worker behind (C35.1)`, async () => {
       const server = await site.serve([...two, '--drain-timeout', '3600'])
       const flight = await Flight.ofCreate(server.url, apiKey, body.length)
       for (const [index, signal] of signals.entries()) {
@@ -183,7 +183,7 @@ describe('serve with workers, told to end at once', { timeout: 120_000 }, () => 
       await refusesConnections(server.url)
     })
 
-  test('C35.1 on SIGTERM before any worker answers, it ends, whatever the workers are waiting for', async () => {
+  test('on SIGTERM before any worker answers, it ends, whatever the workers are waiting for (C35.1)', async () => {
     const silent = createServer().listen(0, '127.0.0.1')
     await once(silent, 'listening')
     const { port } = silent.address() as { port: number }
@@ -196,7 +196,7 @@ describe('serve with workers, told to end at once', { timeout: 120_000 }, () => 
     silent.close()
   })
 
-  test('C35.1 once it stops, no worker is started, even if one was about to be replaced', async () => {
+  test('once it stops, no worker is started, even if one was about to be replaced (C35.1)', async () => {
     const server = await site.serve(two)
     // The first death costs no wait, the second does.
     process.kill(newest(server, 2), 'SIGKILL')
@@ -209,7 +209,7 @@ describe('serve with workers, told to end at once', { timeout: 120_000 }, () => 
     assert.ok(!fromThenOn.includes('"msg":"a worker starts"'))
   })
 
-  test('C35.1 workers that cannot start again end the server with an error', async () => {
+  test('workers that cannot start again end the server with an error (C35.1)', async () => {
     const server = await site.serve(two)
     renameSync(site.masterKeyFile, `${site.masterKeyFile}.away`)
     for (const number of [1, 2]) process.kill(newest(server, number), 'SIGKILL')
@@ -227,7 +227,7 @@ describe('serve with workers, of which one is replaced', { timeout: 120_000 }, (
   const answersAgain = (server: Program): Promise<string> =>
     server.line('stderr', line => line.includes('"worker":2,"msg":"answering"'), 2)
 
-  test('C35.4 it serves the same vault with the same settings, whatever the config file says by then', {
+  test('it serves the same vault with the same settings, whatever the config file says by then (C35.4)', {
     timeout: 40_000,
   }, async () => {
     const other = join(site.path, 'other')
@@ -252,7 +252,7 @@ describe('serve with workers, of which one is replaced', { timeout: 120_000 }, (
     await server.end()
   })
 
-  test('C35.1 it makes no vault where the others have theirs', { timeout: 40_000 }, async () => {
+  test('it makes no vault where the others have theirs (C35.1)', { timeout: 40_000 }, async () => {
     const server = await site.serve(two)
     renameSync(site.data, `${site.data}.away`)
     process.kill(newest(server, 2), 'SIGKILL')
@@ -274,7 +274,7 @@ describe('serve with workers of which one fails', { timeout: 120_000 }, () => {
     NODE_OPTIONS: `--import ${site.file(`${name}.mjs`, code)}`,
   })
 
-  test('C35.1 one that cannot start is tried again while the first answers', async () => {
+  test('one that cannot start is tried again while the first answers (C35.1)', async () => {
     const failsOnce = meeting(
       'fails-once',
       `import { existsSync, writeFileSync } from 'node:fs'
@@ -292,7 +292,7 @@ describe('serve with workers of which one fails', { timeout: 120_000 }, () => {
     assert.deepEqual(await outcome(server), { code: 0, signal: null })
   })
 
-  test('C35.1 one whose process the system does not start is tried again while the first answers', async () => {
+  test('one whose process the system does not start is tried again while the first answers (C35.1)', async () => {
     const refusesOnce = meeting(
       'refuses-once',
       `import { ChildProcess } from 'node:child_process'
@@ -311,7 +311,7 @@ describe('serve with workers of which one fails', { timeout: 120_000 }, () => {
     assert.deepEqual(await outcome(server), { code: 0, signal: null })
   })
 
-  test('C35.1 workers that fail before they serve anything end the server with an error', {
+  test('workers that fail before they serve anything end the server with an error (C35.1)', {
     timeout: 40_000,
   }, async () => {
     const cannotLoad = meeting(
@@ -335,7 +335,7 @@ describe('serve with workers of which one fails', { timeout: 120_000 }, () => {
     assert.equal(server.stderr.match(/^strongroom serve: cannot be loaded$/gm)?.length, starts)
   })
 
-  test('C35.1 one that does not get ready in time is ended and tried again', {
+  test('one that does not get ready in time is ended and tried again (C35.1)', {
     timeout: 40_000,
   }, async () => {
     const lateOnce = meeting(
@@ -365,7 +365,7 @@ describe('serve with workers of which one fails', { timeout: 120_000 }, () => {
     assert.deepEqual(await outcome(server), { code: 0, signal: null })
   })
 
-  test('C35.1 if the writer that they share dies while it is closed, the exit code is 1', async () => {
+  test('if the writer that they share dies while it is closed, the exit code is 1 (C35.1)', async () => {
     const diesClosing = meeting(
       'dies-closing',
       `import { DatabaseSync } from 'node:sqlite'
@@ -408,7 +408,7 @@ describe('serve with workers of which one hangs', { timeout: 120_000 }, () => {
     return pid
   }
 
-  test('C35.1 a worker that hangs is ended and replaced, and one that has nothing to do is not; one that hangs does not keep the server from stopping, and the exit code is 1', {
+  test('a worker that hangs is ended and replaced, and one that has nothing to do is not; one that hangs does not keep the server from stopping, and the exit code is 1 (C35.1)', {
     timeout: 40_000,
   }, async t => {
     const server = await site.serve([...two, '--drain-timeout', '0'], hurried)
@@ -436,7 +436,7 @@ describe('serve with workers and wrong settings', { timeout: 120_000 }, () => {
 
   const serveTwo = (...args: string[]) => site.run(['serve', '--port', '0', '--workers', '2', ...args])
 
-  test('C35.1 what is wrong is said once, in one line, with the same exit code as without workers', async () => {
+  test('what is wrong is said once, in one line, with the same exit code as without workers (C35.1)', async () => {
     assertRefused(await serveTwo(), 2, /storage is not configured/)
     await site.run(['migrate', ...site.vault])
     await site.json('tenant', 'create', '--name', 'T')
@@ -474,7 +474,7 @@ describe('serve with workers, shared settings', { timeout: 120_000 }, () => {
     server = await site.serve([...three, ...tls, '--rate-limit', '0.001', '--rate-limit-burst', '5'])
   })
 
-  test('C2.22 C35.1 all workers share one rate limit, and SIGHUP gives all of them the new certificate', async () => {
+  test('all workers share one rate limit, and SIGHUP gives all of them the new certificate (C2.22, C35.1)', async () => {
     const { management_api_key } = await site.json('tenant', 'create', '--name', 'T')
 
     /** The name on the certificate and the status of an answer, on a new connection. */
@@ -501,7 +501,7 @@ describe('serve with workers, shared settings', { timeout: 120_000 }, () => {
     assert.deepEqual(names, Array(6).fill('second'))
   })
 
-  test('C35.1 a worker that was starting at SIGHUP is not ended by it, and renews its certificate once it answers', {
+  test('a worker that was starting at SIGHUP is not ended by it, and renews its certificate once it answers (C35.1)', {
     timeout: 40_000,
   }, async () => {
     const renewed = (line: string): boolean => line.includes('"worker":2,"msg":"TLS certificates renewed"')

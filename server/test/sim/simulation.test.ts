@@ -6,7 +6,7 @@ import { simulate } from './simulate.ts'
 // shrinks a failure and prints it. This seed meets most of the bugs that are planted for the simulation.
 describe('a simulated vault (sqlite)', () => {
   const names =
-    'C15.9 C17.4 C18.8 C28.8 C32.3 every answer and every write is as a model predicts, whatever fails and in whatever order'
+    'every answer and every write is as a model predicts, whatever fails and in whatever order (C15.9, C17.4, C18.8, C28.8, C32.3)'
   test(names, async () => {
     const seed = 8
     const { failure } = await simulate({ seed, steps: 4_000 })

@@ -16,10 +16,10 @@ describe('growth as a soak measures it', () => {
     { name: 'one peak', values: Array.from({ length: 160 }, (_, at) => (at === 80 ? 900 : 100)), growth: 0 },
   ]
   for (const { name, values, growth } of tables)
-    test(`docs/testing.md: ${name} counts as ${growth}`, () =>
+    test(`${name} counts as ${growth} (docs/testing.md)`, () =>
       assert.ok(Math.abs(growthOfFloor(values) - growth) < 3, `${growthOfFloor(values)}`))
 
-  test('docs/testing.md: a peak that stays level counts as 0, and one that rises counts by its rise', () => {
+  test('a peak that stays level counts as 0, and one that rises counts by its rise (docs/testing.md)', () => {
     const peaks = (rise: number) => Array.from({ length: 200 }, (_, at) => (at % 60) + (at < 100 ? 0 : rise))
     assert.equal(growthOfPeak(peaks(0)), 0)
     assert.equal(growthOfPeak(peaks(9)), 9)

@@ -20,22 +20,22 @@ const batchesOf = async (options: { lanes?: number; oneTenant?: boolean }) => {
   return { batches, most }
 }
 
-test('C27.1 waiting sets are committed together, tenant by tenant in turn', async () => {
+test('waiting sets are committed together, tenant by tenant in turn (C27.1)', async () => {
   assert.deepEqual(await batchesOf({}), { batches: [[1, 2, 3, 1, 2, 1]], most: 1 })
 })
 
-test('C27.1 on a sharded database a batch holds one tenant', async () => {
+test('on a sharded database a batch holds one tenant (C27.1)', async () => {
   const { batches } = await batchesOf({ oneTenant: true })
   assert.deepEqual(batches, [[1, 1, 1], [2, 2], [3]])
 })
 
-test('C27.1 lanes work at the same time, each on one batch', async () => {
+test('lanes work at the same time, each on one batch (C27.1)', async () => {
   const { batches, most } = await batchesOf({ lanes: 2, oneTenant: true })
   assert.deepEqual(batches, [[1, 1, 1], [2, 2], [3]])
   assert.equal(most, 2)
 })
 
-test('C11.1 who waits for the sets before it does not wait for those that keep coming after it', async () => {
+test('who waits for the sets before it does not wait for those that keep coming after it (C11.1)', async () => {
   const committed: number[] = []
   let isOver = false
   const turn = () => new Promise(resolve => setImmediate(resolve))
@@ -61,7 +61,7 @@ test('C11.1 who waits for the sets before it does not wait for those that keep c
   await adding
 })
 
-test('C27.1 a batch is bounded, and no set is left behind', async () => {
+test('a batch is bounded, and no set is left behind (C27.1)', async () => {
   const sizes: number[] = []
   const queue = new CommitQueue(async sets => {
     sizes.push(sets.length)
@@ -83,7 +83,7 @@ test('C27.1 a batch is bounded, and no set is left behind', async () => {
 const setOf = (tenant: number, rows: number): WriteSet =>
   writeSet(tenant, { counters: Array.from({ length: rows - 1 }, (_, n) => ({ name: `${n}`, by: 1 })) })
 
-test('C37 a tenant waits for one batch at most, however much of another tenant waits before it', async () => {
+test('a tenant waits for one batch at most, however much of another tenant waits before it (C37.1)', async () => {
   const batches: number[][] = []
   const queue = new CommitQueue(async sets => {
     await new Promise(resolve => setImmediate(resolve))
@@ -98,7 +98,7 @@ test('C37 a tenant waits for one batch at most, however much of another tenant w
   await Promise.all(flood)
 })
 
-test('C37 tenants that have equally much waiting are served equally, whatever the size of their sets', async () => {
+test('tenants that have equally much waiting are served equally, whatever the size of their sets (C37.1)', async () => {
   const served = new Map<number, number>()
   let isHalf = false
   const queue = new CommitQueue(async sets => {
@@ -115,7 +115,7 @@ test('C37 tenants that have equally much waiting are served equally, whatever th
   assert.ok(Math.abs(one - two) <= 1_800, `${one} and ${two}`)
 })
 
-test('C37 sets of a tenant keep their order', async () => {
+test('sets of a tenant keep their order (C37.1)', async () => {
   const order: number[] = []
   const queue = new CommitQueue(async sets => {
     for (const { tenant, counters } of sets) if (tenant === 1) order.push(counters.length)
@@ -126,7 +126,7 @@ test('C37 sets of a tenant keep their order', async () => {
   assert.deepEqual(order, sizes)
 })
 
-test('C37 sets that are more than a batch take one lane, and the other lanes are free for the rest', async () => {
+test('sets that are more than a batch take one lane, and the other lanes are free for the rest (C37.1)', async () => {
   const heavy: (() => void)[] = []
   const queue = new CommitQueue(
     async sets => {
@@ -145,7 +145,7 @@ test('C37 sets that are more than a batch take one lane, and the other lanes are
   }
 })
 
-test('C37 C2 a tenant whose backlog is large is refused, others are let in, and so is it once the backlog is gone', async () => {
+test('a tenant whose backlog is large is refused, others are let in, and so is it once the backlog is gone (C37, C2)', async () => {
   let release = (): void => {}
   const held = new Promise<void>(resolve => {
     release = resolve
@@ -170,14 +170,14 @@ test('C37 C2 a tenant whose backlog is large is refused, others are let in, and 
   assert.equal(await refusedOf(outcomes(1, 100, 500)), 0)
 })
 
-test('C27.1 a set that storage gives no result for is not taken for stored', async () => {
+test('a set that storage gives no result for is not taken for stored (C27.1)', async () => {
   const queue = new CommitQueue(async () => [{ committed: true }])
   const [first, second] = await Promise.allSettled([1, 2].map(tenant => queue.add(writeSet(tenant, {}))))
   assert.deepEqual(first, { status: 'fulfilled', value: { committed: true } })
   assert.ok(second?.status === 'rejected' && second.reason instanceof StoreUnavailableError)
 })
 
-test('C27.1 who waits for the sets before it waits for those that are being committed, too', async () => {
+test('who waits for the sets before it waits for those that are being committed, too (C27.1)', async () => {
   const turn = () => new Promise(resolve => setImmediate(resolve))
   let answer: (results: BatchResult[]) => void = () => {}
   const queue = new CommitQueue(

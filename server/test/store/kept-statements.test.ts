@@ -15,7 +15,7 @@ const forms = [
 
 describe('memory for statements', () => {
   for (const [name, characters, kept] of forms)
-    test(`C26.9 SQLite keeps as many of the latest statements as there is room for: ${name}`, () => {
+    test(`SQLite keeps as many of the latest statements as there is room for: ${name} (C26.9)`, () => {
       const database = new DatabaseSync(':memory:')
       const prepared = statementCache(sql => database.prepare(sql))
       const made = Array.from({ length: 300 }, (_, at) => prepared(statement(at, characters)))
@@ -28,7 +28,7 @@ describe('memory for statements', () => {
       assert.notEqual(prepared(statement(0, characters)), made[0])
     })
 
-  test('C26.9 PostgreSQL keeps the plans of as many statements as there is room for', () => {
+  test('PostgreSQL keeps the plans of as many statements as there is room for (C26.9)', () => {
     for (const [name, characters] of forms) {
       const nameOf = statementNames()
       const named = Array.from({ length: 5_000 }, (_, at) => nameOf(statement(at, characters)).name)

@@ -16,14 +16,14 @@ const thrown = (act: () => unknown): unknown => {
 const bug = thrown(() => JSON.parse('Sensitive Value'))
 const here = /log\.test\.ts/
 
-test('C2.5 a bug behind an outage is logged with its location, but without what its message quotes', () => {
+test('a bug behind an outage is logged with its location, but without what its message quotes (C2.5)', () => {
   const logged = JSON.stringify(describeError(new StoreUnavailableError('unread', { cause: bug })))
   assert.match(logged, /SyntaxError/)
   assert.match(logged, here)
   assert.doesNotMatch(logged, /Sensitive/)
 })
 
-test('C2.5 an outage with a code from the engine is logged by that code alone', () => {
+test('an outage with a code from the engine is logged by that code alone (C2.5)', () => {
   const refused = Object.assign(new Error('Sensitive Value'), { code: '57P01' })
   assert.deepEqual(
     describeError(new StoreUnavailableError('unread', { cause: refused, outage: 'refused' })),
@@ -35,12 +35,12 @@ test('C2.5 an outage with a code from the engine is logged by that code alone', 
   )
 })
 
-test('C2.5 the reason why a batch failed, which crosses threads as text, names the location of the bug', () => {
+test('the reason why a batch failed, which crosses threads as text, names the location of the bug (C2.5)', () => {
   assert.match(engineReason(bug), /SyntaxError at /)
   assert.doesNotMatch(engineReason(bug), /Sensitive/)
 })
 
-test('C2.5 a message that looks like a stack is not taken for one', () => {
+test('a message that looks like a stack is not taken for one (C2.5)', () => {
   const sly = new Error('first line\n    at Sensitive Value (file.ts:1:2)')
   const changed = new Error('as it was thrown\n    at Sensitive Value')
   changed.message = 'another'

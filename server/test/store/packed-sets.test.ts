@@ -79,7 +79,7 @@ const plain = (sets: readonly WriteSet[]): unknown =>
     }),
   )
 
-test('C27.1 write sets arrive at the writing thread as they were sent', () => {
+test('write sets arrive at the writing thread as they were sent (C27.1)', () => {
   fc.assert(
     fc.property(fc.array(set, { maxLength: 4 }), sets => {
       const packed = structuredClone(packSets(7, sets))
@@ -89,7 +89,7 @@ test('C27.1 write sets arrive at the writing thread as they were sent', () => {
   )
 })
 
-test('docs/decisions/0005: a batch carries only the bytes of its sets, whatever buffer they were cut from', () => {
+test('a batch carries only the bytes of its sets, whatever buffer they were cut from (docs/decisions/0005)', () => {
   const sealed = Buffer.alloc(1_000_000).subarray(0, 8)
   const { bytes } = packSets(1, [
     { tenant: 1, guarded: [{ kind: 'expectToken', id: 'a', sealed }], effects: [], counters: [] },
@@ -97,7 +97,7 @@ test('docs/decisions/0005: a batch carries only the bytes of its sets, whatever 
   assert.ok(bytes.buffer.byteLength < 200)
 })
 
-test('C2.23 a batch may be larger than any before it, and a set that cannot be packed spoils none after it', () => {
+test('a batch may be larger than any before it, and a set that cannot be packed spoils none after it (C2.23)', () => {
   const one = (sealed: Uint8Array): WriteSet => {
     const columns = {
       id: 'ü'.repeat(400),
@@ -124,7 +124,7 @@ test('C2.23 a batch may be larger than any before it, and a set that cannot be p
   assert.deepEqual(plain([after as WriteSet]), plain(small.slice(1)))
 })
 
-test('C27.1 values arrive as they were sent, wherever the room for them ends', () => {
+test('values arrive as they were sent, wherever the room for them ends (C27.1)', () => {
   const room = 1 << 16
   const values = [null, 7, 'ünïcödé', null, 'ß', 'a']
   for (let spare = 0; spare < 80; spare++) {

@@ -56,7 +56,7 @@ describe('connections to PostgreSQL', () => {
     ['on', 'on'],
     ['local', 'local'],
   ])
-    test(`C2.23 C27.1 with synchronous_commit ${set} a session uses ${used}, whatever is set later`, async () => {
+    test(`with synchronous_commit ${set} a session uses ${used}, whatever is set later (C2.23, C27.1)`, async () => {
       const { rows } = await admin.query('SELECT current_database() AS name')
       await admin.query(`ALTER DATABASE ${rows[0].name} SET synchronous_commit = ${set}`)
       const connection = new Connection(settingsOf(await databaseOf(path)))
@@ -69,7 +69,7 @@ describe('connections to PostgreSQL', () => {
       assert.deepEqual(found, [{ setting: used, source: 'session' }])
     })
 
-  test('C27.3 a session reads what is committed, whatever isolation the database sets', async () => {
+  test('a session reads what is committed, whatever isolation the database sets (C27.3)', async () => {
     const { rows } = await admin.query('SELECT current_database() AS name')
     await admin.query(`ALTER DATABASE ${rows[0].name} SET default_transaction_isolation = 'serializable'`)
     const connection = new Connection(settingsOf(await databaseOf(path)))
@@ -79,7 +79,7 @@ describe('connections to PostgreSQL', () => {
     assert.deepEqual(found, [{ transaction_isolation: 'read committed' }])
   })
 
-  test('docs/operating.md: the password is what the file holds when a connection is opened, without the end of its line', async () => {
+  test('the password is what the file holds when a connection is opened, without the end of its line (docs/operating.md)', async () => {
     const { address, ...settings } = settingsOf(await databaseOf(path))
     const { password, ...withoutPassword } = address
     assert.ok(password)
@@ -96,7 +96,7 @@ describe('connections to PostgreSQL', () => {
     await connection.close()
   })
 
-  test('C2.23 a server whose reply the driver cannot read counts as unavailable', async () => {
+  test('a server whose reply the driver cannot read counts as unavailable (C2.23)', async () => {
     const asksForGssapi = Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 7])
     const server = createServer(socket => {
       socket.on('error', () => {})
@@ -112,7 +112,7 @@ describe('connections to PostgreSQL', () => {
     server.close()
   })
 
-  test('C2.23 a connection that is of no use is not left open at the server', async () => {
+  test('a connection that is of no use is not left open at the server (C2.23)', async () => {
     const settings = settingsOf(await databaseOf(path))
     const others = await sessions('true')
     const refused = new Connection(settings, () => Promise.reject(new Error('not this server')))
@@ -131,7 +131,7 @@ describe('connections to PostgreSQL', () => {
     }
   })
 
-  test('C2.23 a server that another took over from is refused, and the log gets to know why', async () => {
+  test('a server that another took over from is refused, and the log gets to know why (C2.23)', async () => {
     const { address, ...settings } = settingsOf(await databaseOf(path))
     const succession = new (class extends Succession {
       override accept = async (): Promise<boolean> => false
@@ -141,7 +141,7 @@ describe('connections to PostgreSQL', () => {
     await assert.rejects(connection.open(), { outage: 'another server took over from this one' })
   })
 
-  test('C27.1 a server that another takes over from while a connection to it opens is refused', async t => {
+  test('a server that another takes over from while a connection to it opens is refused (C27.1)', async t => {
     const { address, ...settings } = settingsOf(await databaseOf(path))
     const [host] = address.hosts
     assert.ok(host)
@@ -155,7 +155,9 @@ describe('connections to PostgreSQL', () => {
     await assert.rejects(connection.open(), { outage: 'another server took over from this one' })
   })
 
-  test('C2.23 a statement that the server never answers fails all the same', { timeout: 10_000 }, async t => {
+  test('a statement that the server never answers fails all the same (C2.23)', {
+    timeout: 10_000,
+  }, async t => {
     const { line, settings } = await byLine()
     t.after(() => line.close())
     const connection = new Connection({ ...settings, statementTimeoutMs: 1_000 })
@@ -169,7 +171,7 @@ describe('connections to PostgreSQL', () => {
     assert.ok(!connection.isOpen)
   })
 
-  test('C2.5 why a write was refused is told in the code of the server, never in its words', async () => {
+  test('why a write was refused is told in the code of the server, never in its words (C2.5)', async () => {
     const quoting = Object.assign(new Error('Key (token_id)=(4242424242424242) already exists.'), {
       code: '23505',
     })
@@ -180,13 +182,13 @@ describe('connections to PostgreSQL', () => {
 
   for (const code of ['40001', '40P01', '55P03']) {
     const givenUp = Object.assign(new Error('given up'), { code })
-    test(`C18.8 a statement of its own that PostgreSQL gave up with ${code} is repeated`, async () => {
+    test(`a statement of its own that PostgreSQL gave up with ${code} is repeated (C18.8)`, async () => {
       const answers = [Promise.reject(givenUp), Promise.resolve({ command: 'INSERT', rowCount: 1, rows: [] })]
       const connection = { query: () => answers.shift() } as object as Connection
       const writes = standaloneWrites(async () => connection, { isSharded: false, drain: async () => {} })
       assert.equal(await writes.acquireLease({ name: 'sweeps', holder: 'x', until: 1 }, 0), true)
     })
-    test(`C18.8 a write that PostgreSQL gave up with ${code} is repeated`, async () => {
+    test(`a write that PostgreSQL gave up with ${code} is repeated (C18.8)`, async () => {
       const answers = [
         { status: 'rejected', reason: givenUp },
         { status: 'fulfilled', value: { command: 'SELECT', rowCount: 1, rows: [[null]] } },
@@ -197,7 +199,7 @@ describe('connections to PostgreSQL', () => {
     })
   }
 
-  test('C27.2 a reading of the epoch is relied on from when it was asked for, not from when it came', async t => {
+  test('a reading of the epoch is relied on from when it was asked for, not from when it came (C27.2)', async t => {
     let now = 0
     t.mock.method(performance, 'now', () => now)
     const watch = new GrantsWatch(settingsOf(await databaseOf(path)), () => {})
@@ -208,7 +210,7 @@ describe('connections to PostgreSQL', () => {
     assert.notEqual(watch.epoch(), watch.epoch())
   })
 
-  test('C27.2 a store that lost its connection relies on nothing it remembers, even if the stored epoch is unchanged', async () => {
+  test('a store that lost its connection relies on nothing it remembers, even if the stored epoch is unchanged (C27.2)', async () => {
     const { line, settings } = await byLine()
     const store = await openPostgres(settings)
     const watching = "query LIKE '%grants_epoch%' AND state = 'idle'"
@@ -221,7 +223,7 @@ describe('connections to PostgreSQL', () => {
     await line.close()
   })
 
-  test('C2.23 C18.8 a transaction whose COMMIT was lost on the way holds its locks only briefly', async () => {
+  test('a transaction whose COMMIT was lost on the way holds its locks only briefly (C2.23, C18.8)', async () => {
     const { line, settings } = await byLine()
     const store = await openPostgres({ ...settings, poolSize: 4, standstillMaxMs: 100 })
     const [one, other] = [await rig.newTenant(), await rig.newTenant()]
@@ -235,7 +237,7 @@ describe('connections to PostgreSQL', () => {
     await line.close()
   })
 
-  test('C2.23 a server that allows only a few connections is used with those', async () => {
+  test('a server that allows only a few connections is used with those (C2.23)', async () => {
     const { line, settings } = await byLine()
     const store: Store = await openPostgres({ ...settings, poolSize: 10 })
     const tenant = await rig.newTenant()
@@ -257,7 +259,7 @@ describe('connections to PostgreSQL', () => {
     await line.close()
   })
 
-  test('C35.1 a schema migration may take longer than the statement of a request', async () => {
+  test('a schema migration may take longer than the statement of a request (C35.1)', async () => {
     const settings = { ...settingsOf(await databaseOf(path)), statementTimeoutMs: 50 }
     // Another node is migrating the schema at this moment.
     await admin.query('SELECT pg_advisory_lock(-1)')
@@ -383,7 +385,7 @@ describe('a primary that lives on after its standby took over', () => {
     },
   ]
   for (const { node, asked, meet } of meetings)
-    test(`C27.1 C27.2 once its ${node} has met a new primary, a node asks and tells the former one nothing more`, async () => {
+    test(`once its ${node} has met a new primary, a node asks and tells the former one nothing more (C27.1, C27.2)`, async () => {
       const store = storeOf(node)
       const epoch = store.grantsEpoch()
       await lose(node, asked)
@@ -399,7 +401,7 @@ describe('a primary that lives on after its standby took over', () => {
       while ((await sessions(former, node, 'true')).length > 0);
     })
 
-  test('C2.23 C27.1 once a new primary is met, reads under way are repeated there, and writes under way get a 503', async t => {
+  test('once a new primary is met, reads under way are repeated there, and writes under way get a 503 (C2.23, C27.1)', async t => {
     const store = storeOf('busy')
     const other = new pg.Client(primary.url)
     await other.connect()

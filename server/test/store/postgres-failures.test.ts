@@ -91,7 +91,7 @@ describe('a vault whose database fails (postgres)', () => {
   const isCommit = (sent: Buffer): boolean => sent.includes('"sealed"')
 
   for (const isHeard of [false, true])
-    test(`C2.23 C33.5 a connection that breaks before the ${isHeard ? 'answer' : 'request'} arrives gives a 503, and the retry creates one token`, async () => {
+    test(`a connection that breaks before the ${isHeard ? 'answer' : 'request'} arrives gives a 503, and the retry creates one token (C2.23, C33.5)`, async () => {
       granted(await create('warm'))
       const total = await count()
       const idempotencyKey = crypto.randomUUID()
@@ -103,7 +103,7 @@ describe('a vault whose database fails (postgres)', () => {
       assert.equal(await count(), total + 1)
     })
 
-  test('C2.23 a server that ends all connections and takes no new ones gives a 503 until it is back', async () => {
+  test('a server that ends all connections and takes no new ones gives a 503 until it is back (C2.23)', async () => {
     const { id } = granted(await create('kept')).body
     await admin.query(`ALTER DATABASE ${database} ALLOW_CONNECTIONS false`)
     await endConnections(admin, database)
@@ -116,14 +116,14 @@ describe('a vault whose database fails (postgres)', () => {
     granted(await recovered(() => create('kept again')))
   })
 
-  test('C27.1 the vault recovers from connections that were ended while they were idle', async () => {
+  test('the vault recovers from connections that were ended while they were idle (C27.1)', async () => {
     const { id } = granted(await create('here')).body
     await endConnections(admin, database)
     assert.equal((await recovered(() => vault.get(`/tokens/${id}`, key))).status, 200)
     granted(await recovered(() => create('and here')))
   })
 
-  test('C2.23 C27.1 a server that became a standby gives a 503 until a server that takes writes is found', async () => {
+  test('a server that became a standby gives a 503 until a server that takes writes is found (C2.23, C27.1)', async () => {
     await admin.query(`ALTER DATABASE ${database} SET default_transaction_read_only = on`)
     await endConnections(admin, database)
     // The first request meets the connection that was ended, the others the server as it is now.
@@ -132,7 +132,7 @@ describe('a vault whose database fails (postgres)', () => {
     granted(await recovered(() => create('somewhere')))
   })
 
-  test('C2.23 a full disk gives a 503 for writes, reads go on, and nothing is half done', async () => {
+  test('a full disk gives a 503 for writes, reads go on, and nothing is half done (C2.23)', async () => {
     const total = await count()
     await reach(`CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS
       $$ BEGIN RAISE EXCEPTION 'no space left on device' USING ERRCODE = '53100'; END $$`)
@@ -144,7 +144,7 @@ describe('a vault whose database fails (postgres)', () => {
     assert.equal(await count(), total + 1)
   })
 
-  test('C2.23 a statement that takes too long gives a 503 and has no effect later', async () => {
+  test('a statement that takes too long gives a 503 and has no effect later (C2.23)', async () => {
     const { id } = granted(await create('slow')).body
     const other = await lockToken(vault.folder.path, id)
     assertUnavailable(await vault.patch(`/tokens/${id}`, key, { metadata: { late: 'x' } }))
@@ -152,7 +152,7 @@ describe('a vault whose database fails (postgres)', () => {
     assert.equal((await vault.get(`/tokens/${id}`, key)).body.metadata, undefined)
   })
 
-  test('C27.2 C2.23 a node that cannot hear of changes to grants relies on nothing it remembers', async () => {
+  test('a node that cannot hear of changes to grants relies on nothing it remembers (C27.2, C2.23)', async () => {
     granted(await recovered(() => create('remembered')))
     await admin.query(`ALTER DATABASE ${database} ALLOW_CONNECTIONS false`)
     await endConnections(admin, database)
@@ -195,7 +195,7 @@ describe('a vault whose role is not a superuser (postgres)', () => {
     await admin.end()
   })
 
-  test('C29.4 C27.2 row-level security that hides a key from its deletion is an error, and not a revocation', async () => {
+  test('row-level security that hides a key from its deletion is an error, and not a revocation (C29.4, C27.2)', async () => {
     const { keys } = await vault.tenant(ownerAndManager)
     const application = granted(await vault.get('/applications/key', keys.owner)).body.id
     const path = `/applications/${application}/keys`
@@ -219,7 +219,7 @@ describe('contending transactions and failing connections (postgres)', () => {
     return openPostgres(settingsOf(await databaseOf(folder)))
   })
 
-  test('C18.8 a deadlock is resolved internally: the write that PostgreSQL aborted is repeated', async () => {
+  test('a deadlock is resolved internally: the write that PostgreSQL aborted is repeated (C18.8)', async () => {
     const tenant = await rig.newTenant()
     const [one, two] = [tokenRow(tenant, 'one'), tokenRow(tenant, 'two')]
     await rig.write(
@@ -249,7 +249,7 @@ describe('contending transactions and failing connections (postgres)', () => {
   })
 
   for (const held of ['a row', 'the table'] as const)
-    test(`C2.23 while another program holds ${held}, writes that need it are refused, and no others of their batch`, async context => {
+    test(`while another program holds ${held}, writes that need it are refused, and no others of their batch (C2.23)`, async context => {
       const [tenant, bystander] = [await rig.newTenant(), await rig.newTenant()]
       const hurried = await openPostgres({ ...settingsOf(await databaseOf(path)), statementTimeoutMs: 300 })
       context.after(() => hurried.close())
@@ -282,7 +282,7 @@ describe('contending transactions and failing connections (postgres)', () => {
     })
 
   for (const isSharded of [false, true])
-    test(`C11.1 C18.8 a cvc that is renewed while it is purged stays (${isSharded ? 'statements for Citus' : 'one server'})`, async () => {
+    test(`a cvc that is renewed while it is purged stays (${isSharded ? 'statements for Citus' : 'one server'}) (C11.1, C18.8)`, async () => {
       const url = await databaseOf(path)
       const connection = new Connection(settingsOf(url))
       const writes = standaloneWrites(async () => connection, { isSharded, drain: async () => {} })
@@ -309,7 +309,7 @@ describe('contending transactions and failing connections (postgres)', () => {
       await connection.close()
     })
 
-  test('C31.8 rows of a deleted tenant that another node was deleting, and did not, are purged later', async () => {
+  test('rows of a deleted tenant that another node was deleting, and did not, are purged later (C31.8)', async () => {
     const tenant = await rig.newTenant()
     await rig.write(insertion(tenant, [{ row: tokenRow(tenant, 'left'), terms: [] }]))
     await rig.write(
@@ -340,7 +340,7 @@ describe('contending transactions and failing connections (postgres)', () => {
     await other.end()
   })
 
-  test('C27.1 of several addresses the one that answers is used', async () => {
+  test('of several addresses the one that answers is used (C27.1)', async () => {
     const settings = settingsOf(await databaseOf(path))
     const dead = { host: '127.0.0.1', port: 1 }
     const store = await openPostgres({
@@ -355,7 +355,7 @@ describe('contending transactions and failing connections (postgres)', () => {
     )
   })
 
-  test('C27.1 a server that was not the primary is not tried again before the one that was', async () => {
+  test('a server that was not the primary is not tried again before the one that was (C27.1)', async () => {
     const settings = settingsOf(await databaseOf(path))
     let asked = 0
     const closed = createServer(socket => {
@@ -383,7 +383,7 @@ describe('contending transactions and failing connections (postgres)', () => {
     return { line, connection: new Connection({ ...settings, address: { ...address, hosts } }) }
   }
 
-  test('C2.23 a failed attempt to connect fails the request that made it, not those that came later', async () => {
+  test('a failed attempt to connect fails the request that made it, not those that came later (C2.23)', async () => {
     const { line, connection } = await connectionByLine()
     line.cutOn(() => true, { isHeard: false })
     const ask = (): Promise<unknown> => connection.query({ text: 'SELECT 1' })
@@ -396,7 +396,7 @@ describe('contending transactions and failing connections (postgres)', () => {
     )
   })
 
-  test('C35.1 a connection to a server that has fallen silent can be closed', async () => {
+  test('a connection to a server that has fallen silent can be closed (C35.1)', async () => {
     const { line, connection } = await connectionByLine()
     await connection.query({ text: 'SELECT 1' })
     line.fallSilent()
@@ -404,7 +404,7 @@ describe('contending transactions and failing connections (postgres)', () => {
     await line.close()
   })
 
-  test('C2.23 a write that ends in a conflict unknown to this release is refused as unavailable', async () => {
+  test('a write that ends in a conflict unknown to this release is refused as unavailable (C2.23)', async () => {
     const tenant = await rig.newTenant()
     const create = () => rig.store.commit(insertion(tenant, [{ row: tokenRow(tenant, 'new'), terms: [] }]))
     const client = new pg.Client(await databaseOf(path))
@@ -419,7 +419,7 @@ describe('contending transactions and failing connections (postgres)', () => {
     await client.end()
   })
 
-  test('C2.23 requests beyond those that can wait are refused, and those that wait are answered', async () => {
+  test('requests beyond those that can wait are refused, and those that wait are answered (C2.23)', async () => {
     const tenant = await rig.newTenant()
     const asked = await Promise.allSettled(
       Array.from({ length: 6_000 }, () => rig.store.getToken(tenant, 'nobody')),
@@ -441,7 +441,7 @@ const waitsForLock = async (client: pg.Client): Promise<void> => {
   }
 }
 
-test('C27.1 C2.23 C33.5 while the server restarts no answered write is lost and none happens twice (postgres)', async () => {
+test('while the server restarts no answered write is lost and none happens twice (postgres) (C27.1, C2.23, C33.5)', async () => {
   const cluster = await startCluster()
   const vault = await TestVault.start({
     engine: { ...postgres, open: () => openPostgres(settingsOf(cluster.url)) },

@@ -25,14 +25,14 @@ describe('migrations (postgres)', () => {
     }
   }
 
-  test('C35 they are numbered in order, without gaps', () => {
+  test('they are numbered in order, without gaps (C35)', () => {
     assert.deepEqual(
       migrations.map(({ number }) => number),
       migrations.map((_, index) => index + 1),
     )
   })
 
-  test('C8.5 C35 a database that cannot hold every id is refused, and nothing is created in it', async () => {
+  test('a database that cannot hold every id is refused, and nothing is created in it (C8.5, C35)', async () => {
     const name = new URL(database.url).pathname.slice(1)
     const server = new URL(database.url)
     server.pathname = '/postgres'
@@ -47,7 +47,7 @@ describe('migrations (postgres)', () => {
     assert.deepEqual(await query("SELECT FROM pg_tables WHERE schemaname = 'public'"), [])
   })
 
-  test('C35 bytes are read as they were written, whatever output format the database sets for them', async () => {
+  test('bytes are read as they were written, whatever output format the database sets for them (C35)', async () => {
     await query(`ALTER DATABASE ${new URL(database.url).pathname.slice(1)} SET bytea_output = 'escape'`)
     const store = await openPostgres(settingsOf(database.url))
     const wrapped = Uint8Array.from({ length: 256 }, (_, byte) => byte)
@@ -56,7 +56,7 @@ describe('migrations (postgres)', () => {
     await store.close()
   })
 
-  test('C35 nodes that start together on an empty database migrate it once', async () => {
+  test('nodes that start together on an empty database migrate it once (C35)', async () => {
     const state = () => withClient(settingsOf(database.url), schemaState)
     assert.deepEqual(await state(), { current: 0, newest, pending: true, distributed: false })
     const stores = await Promise.all(Array.from({ length: 4 }, () => openPostgres(settingsOf(database.url))))
@@ -74,7 +74,7 @@ describe('migrations (postgres)', () => {
     { step: 'the first step', inTheWay: 'tokens', reached: 0 },
     { step: 'a later step', inTheWay: 'later', reached: newest },
   ])
-    test(`C35 if ${step} fails, nothing of it remains, and the migration goes on from there when run again`, async () => {
+    test(`if ${step} fails, nothing of it remains, and the migration goes on from there when run again (C35)`, async () => {
       const leaveLaterRelease = becomeLaterRelease()
       try {
         await query(`CREATE TABLE ${inTheWay} (in_the_way integer)`)
@@ -91,7 +91,7 @@ describe('migrations (postgres)', () => {
       }
     })
 
-  test('C35 a node keeps running while a newer release adds to the schema, but does not start on it', async () => {
+  test('a node keeps running while a newer release adds to the schema, but does not start on it (C35)', async () => {
     const store = await openPostgres(settingsOf(database.url))
     const tenant = await store.createTenant({
       id: 'one',

@@ -30,7 +30,7 @@ describe('processes of one machine that share a database (postgres)', () => {
     await database.drop()
   })
 
-  test('C27.2 a change to grants is answered only once the neighbours have heard of it', async () => {
+  test('a change to grants is answered only once the neighbours have heard of it (C27.2)', async () => {
     const tenant = {
       id: crypto.randomUUID(),
       sealed: new Uint8Array(8),
@@ -60,7 +60,7 @@ describe('processes of one machine that share a database (postgres)', () => {
     assert.deepEqual(await change, { committed: true })
   })
 
-  test('C27.2 a neighbour that was too busy to hear of a change relies on nothing once the change is answered', t => {
+  test('a neighbour that was too busy to hear of a change relies on nothing once the change is answered (C27.2)', t => {
     assert.ok(trustMs < hearMaxMs)
     const before = store.grantsEpoch()
     assert.equal(store.grantsEpoch(), before)
@@ -70,7 +70,7 @@ describe('processes of one machine that share a database (postgres)', () => {
     assert.notEqual(store.grantsEpoch(), store.grantsEpoch())
   })
 
-  test('C27.2 a change announced by a neighbour invalidates what was remembered', () => {
+  test('a change announced by a neighbour invalidates what was remembered (C27.2)', () => {
     const before = store.grantsEpoch()
     assert.equal(store.grantsEpoch(), before)
     announce?.()
@@ -84,7 +84,7 @@ describe('announcements', () => {
     return { sent, send: ({ announcement }: { announcement: number }) => sent.push(announcement) }
   }
 
-  test('C27.2 one is complete once all have heard it or are gone', async () => {
+  test('one is complete once all have heard it or are gone (C27.2)', async () => {
     const [one, other] = [listener(), listener()]
     const news = new Announcements()
     let isTold = false

@@ -58,7 +58,7 @@ describe('how PostgreSQL answers lists and searches', () => {
       ['page', pageQuery(query, { offset: 0, limit: 20 }, postgresDialect)],
       ['count', countQuery(query, postgresDialect)],
     ] as const)
-      test(`C24.10 C25.2 C26.8 ${name}: the ${kind} uses only indexes of one tenant and ${sorts ? 'may' : 'does not'} sort`, async () => {
+      test(`${name}: the ${kind} uses only indexes of one tenant and ${sorts ? 'may' : 'does not'} sort (C24.10, C25.2, C26.8)`, async () => {
         const plan = await planOf(sql)
         assertOneTenant(plan)
         if (sorts === undefined)
@@ -79,11 +79,11 @@ describe('how PostgreSQL answers lists and searches', () => {
     tenantByNumber: statements.tenantByNumber,
     applicationById: statements.applicationById,
   }))
-    test(`C24.10 ${name} uses only indexes of one tenant`, async () => {
+    test(`${name} uses only indexes of one tenant (C24.10)`, async () => {
       assertOneTenant(await planOf(sql))
     })
 
-  test('C26.9 the widest search that the limits allow fits in one statement', async () => {
+  test('the widest search that the limits allow fits in one statement (C26.9)', async () => {
     const roots = Array.from({ length: 50 }, (_, index) => Buffer.from(`root ${index}`))
     const branch = { groups: [roots, [a], roots], without: [b] }
     const { sql, values } = countQuery({ ...base, anyOf: Array(64).fill(branch) }, postgresDialect)

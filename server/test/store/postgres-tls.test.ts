@@ -57,7 +57,7 @@ describe('TLS to the database (postgres)', () => {
     ['require', undefined],
     ['require', ca.cert],
   ] as const)
-    test(`C35.4 ${mode}${authority === undefined ? '' : ' with an authority'}: every connection of a store is encrypted`, async () => {
+    test(`${mode}${authority === undefined ? '' : ' with an authority'}: every connection of a store is encrypted (C35.4)`, async () => {
       const store = await open(mode, authority)
       try {
         await store.health()
@@ -75,6 +75,6 @@ describe('TLS to the database (postgres)', () => {
     ['from another authority', 'verify-ca', certificate('another authority').cert],
     ['from another authority', 'require', certificate('another authority').cert],
   ] as const)
-    test(`C35.4 ${mode}: a server with a certificate ${what} is refused`, () =>
+    test(`${mode}: a server with a certificate ${what} is refused (C35.4)`, () =>
       assert.rejects(open(mode, authority), StoreUnavailableError))
 })

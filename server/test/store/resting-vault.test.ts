@@ -26,7 +26,7 @@ describe('a vault at rest (sqlite)', () => {
   }
   const change = (sql: string) => sqlite.reach(folder.path, sql)
 
-  test('C35 is locked to others while it is held, and cannot be held while anybody has it open', async () => {
+  test('is locked to others while it is held, and cannot be held while anybody has it open (C35)', async () => {
     const vault = openRestingVault(path)
     const other = new DatabaseSync(path, { timeout: 0 })
     assert.throws(() => other.exec('SELECT * FROM tenants'), /locked/)
@@ -37,7 +37,7 @@ describe('a vault at rest (sqlite)', () => {
     openRestingVault(path).close()
   })
 
-  test('C35 gets another identity with each write, and only then', async () => {
+  test('gets another identity with each write, and only then (C35)', async () => {
     const before = identity()
     await change('SELECT * FROM tenants')
     await (await sqlite.open(folder.path)).close()
@@ -46,7 +46,7 @@ describe('a vault at rest (sqlite)', () => {
     assert.notEqual(identity(), before)
   })
 
-  test('C35 includes what a killed process left in the log', () => {
+  test('includes what a killed process left in the log (C35)', () => {
     const killed = new DatabaseSync(path)
     killed.exec('PRAGMA journal_mode = WAL; INSERT INTO dead_tenants VALUES (5)')
     const left = temporaryFolder()
@@ -58,7 +58,7 @@ describe('a vault at rest (sqlite)', () => {
     left.remove()
   })
 
-  test('C35 gives pages that are bounded in rows and bytes and start where they are asked to', async () => {
+  test('gives pages that are bounded in rows and bytes and start where they are asked to (C35)', async () => {
     await change(`INSERT INTO results WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20)
       SELECT 1, CAST(printf('%02d', i) AS BLOB), i, zeroblob(CASE WHEN i > 10 THEN 3000000 ELSE 1 END) FROM n`)
     const vault = openRestingVault(path)
@@ -76,7 +76,7 @@ describe('a vault at rest (sqlite)', () => {
     vault.close()
   })
 
-  test('C35 counts the numbers of deleted tenants as used', async () => {
+  test('counts the numbers of deleted tenants as used (C35)', async () => {
     await change("INSERT INTO tenants (tenant, tenant_id, revision, sealed) VALUES (7, 'x', 1, x'00')")
     await change('DELETE FROM tenants')
     const vault = openRestingVault(path)
@@ -96,7 +96,7 @@ describe('a vault at rest (sqlite)', () => {
       "INSERT INTO tenant_keys VALUES (1, 'data' || char(27), 1, 999)",
     ],
   ] as const)
-    test(`C35 is not copied with ${what}, and what says so does not reach into the terminal`, async () => {
+    test(`is not copied with ${what}, and what says so does not reach into the terminal (C35)`, async () => {
       for (const sql of plant) await change(sql)
       const vault = openRestingVault(path)
       assert.throws(

@@ -12,14 +12,14 @@ const now = Date.UTC(2026, 5, 1)
 const year = 366 * 86_400_000
 
 describe('row numbers', () => {
-  test('C16.1 ids made by the vault get row numbers in the order of the ids', () => {
+  test('ids made by the vault get row numbers in the order of the ids (C16.1)', () => {
     const ids = Array.from({ length: 20_000 }, (_, n) => newTokenId(now + Math.floor(n / 1_000)))
     const numbers = ids.map(id => rowNumberOf(id) ?? Number.NaN)
     for (const [place, number] of numbers.entries())
       assert.ok(Number.isSafeInteger(number) && number > (numbers[place - 1] ?? 0))
   })
 
-  test('C16.1 other ids get none, nor do ids from the far past or future', () => {
+  test('other ids get none, nor do ids from the far past or future (C16.1)', () => {
     const id = newTokenId(now)
     for (const other of ['', 'mine', id.slice(1), `${id}0`, id.toUpperCase(), id.replace(/7/g, '4')])
       assert.equal(rowNumberOf(other), null, other)
@@ -28,7 +28,7 @@ describe('row numbers', () => {
     assert.notEqual(rowNumberOf(newTokenId(Date.UTC(2089))), null)
   })
 
-  test('C16.1 an id whose time differs from that of its token gives no row number', () => {
+  test('an id whose time differs from that of its token gives no row number (C16.1)', () => {
     const id = newTokenId(now)
     assert.equal(rowNumberFor({ id, createdAt: now }), rowNumberOf(id))
     assert.equal(rowNumberFor({ id, createdAt: now - year }), null)
@@ -55,7 +55,7 @@ describe('rows are stored under their numbers', () => {
     folder.remove()
   })
 
-  test('C24.10 a token whose id the vault made is one look-up away; rows without a number come after the last', async () => {
+  test('a token whose id the vault made is one look-up away; rows without a number come after the last (C24.10)', async () => {
     const ids = Array.from({ length: 50 }, () => newTokenId(now))
     const named = [...ids, 'mine', 'yours']
     const rows = named.map(id => tokenRow(tenant, id, { createdAt: now }))

@@ -32,7 +32,7 @@ const questions: readonly { name: string; lookUps: number; branch: TokenBranch }
 ]
 
 for (const { name, lookUps, branch } of questions)
-  test(`C24.10 no slice of a count keeps others waiting for long: ${name}`, async () => {
+  test(`no slice of a count keeps others waiting for long: ${name} (C24.10)`, async () => {
     const slices: number[] = []
     const total = await countInSlices(
       { tenant: 1, now: 0, ...branch },

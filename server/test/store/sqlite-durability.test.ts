@@ -51,11 +51,11 @@ describe('durability (sqlite)', () => {
     temp_store: 2,
     auto_vacuum: 0,
   }))
-    test(`C27.1 C11.3 the engine runs with ${pragma} = ${value}`, () => {
+    test(`the engine runs with ${pragma} = ${value} (C27.1, C11.3)`, () => {
       assert.deepEqual(Object.values(connection.prepare(`PRAGMA ${pragma}`).get() ?? {}), [value])
     })
 
-  test('C27.1 sets sent at the same moment share one commit, and each is answered after it', async () => {
+  test('sets sent at the same moment share one commit, and each is answered after it (C27.1)', async () => {
     await store.shred()
     const answered = Array.from({ length: 200 }, (_, i) => create(`t${i}`).then(() => seen(`t${i}`)))
     assert.ok(!seen('t0'), 'nothing is stored before the writer had its turn')
@@ -66,7 +66,7 @@ describe('durability (sqlite)', () => {
     assert.equal(commitsInLog(path), 4)
   })
 
-  test('C27.1 a batch is bounded, but a set is never split', async () => {
+  test('a batch is bounded, but a set is never split (C27.1)', async () => {
     await store.shred()
     const large = (name: string) =>
       store.commit(
@@ -80,7 +80,7 @@ describe('durability (sqlite)', () => {
   })
 })
 
-test('C2.23 a write waits for a lock after shredding as long as before', async () => {
+test('a write waits for a lock after shredding as long as before (C2.23)', async () => {
   const watch = watchSqlite()
   const { store, close } = await openedSqlite({ writing: 'inline', lockWaitMs: 4_000 })
   const waits = () =>

@@ -76,7 +76,7 @@ describe('storage that fails (sqlite)', () => {
     },
   }
   for (const [trouble, cause] of Object.entries(troubles))
-    test(`C2.23 writes to storage that ${trouble} are refused as unavailable, with nothing half-done`, async () => {
+    test(`writes to storage that ${trouble} are refused as unavailable, with nothing half-done (C2.23)`, async () => {
       assert.deepEqual(await store.commit(create('before')), { committed: true })
       assert.deepEqual(await counts(), [1, 1, 1])
       const mend = cause()
@@ -97,7 +97,7 @@ describe('storage that fails (sqlite)', () => {
       assert.deepEqual(await counts(), [2, 2, 1])
     })
 
-  test('C2.23 a lock is waited for once, not once for each waiting write', async () => {
+  test('a lock is waited for once, not once for each waiting write (C2.23)', async () => {
     const mend = troubles['is locked by another process']?.()
     const before = begins()
     await Promise.allSettled(Array.from({ length: 50 }, (_, i) => store.commit(create(`t${i}`))))
@@ -105,7 +105,7 @@ describe('storage that fails (sqlite)', () => {
     mend?.()
   })
 
-  test('C2.23 C32.3 if the commit of a batch fails once, its sets are stored one by one, each exactly once', async () => {
+  test('if the commit of a batch fails once, its sets are stored one by one, each exactly once (C2.23, C32.3)', async () => {
     let failures = 1
     watch.beforeExec = sql => {
       if (sql === 'COMMIT' && failures-- > 0) throw new Error('disk I/O error')
@@ -115,7 +115,7 @@ describe('storage that fails (sqlite)', () => {
     assert.deepEqual(await counts(), [20, 20, 1])
   })
 
-  test('C2.23 a read-only store serves reads and refuses writes as unavailable', async () => {
+  test('a read-only store serves reads and refuses writes as unavailable (C2.23)', async () => {
     await store.commit(create('before'))
     const reading = openSqlite({ path: `${pathToFileURL(path).href}?mode=ro`, writing: 'inline' })
     assert.ok(await reading.getToken(tenant, 'before'))
@@ -133,7 +133,7 @@ describe('storage that fails (sqlite)', () => {
     'in another process': () => sharedWriting(threadedWriting({ path, lockWaitMs: 1 })),
   }
   for (const [place, writing] of Object.entries(writers))
-    test(`C2.23 a writer ${place} says why it cannot write, for every kind of write`, async () => {
+    test(`a writer ${place} says why it cannot write, for every kind of write (C2.23)`, async () => {
       const other = openSqlite({ path, writing: writing(), lockWaitMs: 1 })
       const outages = async (...writes: Promise<unknown>[]): Promise<unknown[]> =>
         (await Promise.allSettled(writes)).map(result => result.status === 'rejected' && result.reason.outage)
@@ -157,7 +157,7 @@ describe('storage that fails (sqlite)', () => {
       await other.close()
     })
   for (const [place, writing] of Object.entries(writers))
-    test(`C2.23 a writer ${place} writes nothing once storage is closed, even if it never wrote before`, async () => {
+    test(`a writer ${place} writes nothing once storage is closed, even if it never wrote before (C2.23)`, async () => {
       const other = openSqlite({ path, writing: writing(), lockWaitMs: 1 })
       await other.close()
       await assert.rejects(other.commit(create('late')), isUnavailable)
@@ -165,7 +165,7 @@ describe('storage that fails (sqlite)', () => {
       assert.deepEqual(await counts(), [0, 0, 1])
     })
 
-  test('C2.23 C36.2 an overwritten file is unavailable to reads, writes and the health check', async () => {
+  test('an overwritten file is unavailable to reads, writes and the health check (C2.23, C36.2)', async () => {
     await store.commit(create('before'))
     await store.close()
     // The schema stays readable, so that the store opens; the first page of every table and index does not.
@@ -191,7 +191,7 @@ describe('storage that fails (sqlite)', () => {
 })
 
 describe('a vault on storage that fails (sqlite)', () => {
-  test('C2.23 requests that write get 503 with Retry-After, reads go on, and everything works afterwards', async () => {
+  test('requests that write get 503 with Retry-After, reads go on, and everything works afterwards (C2.23)', async () => {
     const sqlite = engines.find(({ name }) => name === 'sqlite')
     assert.ok(sqlite)
     const vault = await TestVault.start({
@@ -233,7 +233,7 @@ describe('a vault on storage that fails (sqlite)', () => {
   })
 })
 
-test('C2.23 a failure of the engine is recognized, whatever details its code has', () => {
+test('a failure of the engine is recognized, whatever details its code has (C2.23)', () => {
   const failure = (errcode: number) => Object.assign(new Error('of the engine'), { errcode })
   // SQLITE_BUSY_RECOVERY, SQLITE_IOERR_WRITE, SQLITE_CORRUPT_INDEX, and SQLITE_FULL, which has no details.
   const found = [261, 778, 779, 13].map(code => {

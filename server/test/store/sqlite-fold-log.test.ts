@@ -7,7 +7,7 @@ import { openDatabase } from '../../src/store/sqlite/open-database.ts'
 import { logFolding } from '../../src/store/sqlite/writing/fold-log.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
 
-test('C27.1 the log is folded between commits and stays small', () => {
+test('the log is folded between commits and stays small (C27.1)', () => {
   const folder = temporaryFolder()
   const path = join(folder.path, 'some.db')
   const database = openDatabase(path, 0, { isWriter: true })
@@ -27,7 +27,7 @@ test('C27.1 the log is folded between commits and stays small', () => {
   folder.remove()
 })
 
-test('C27.1 a log that cannot be folded takes nothing back that was committed', t => {
+test('a log that cannot be folded takes nothing back that was committed (C27.1)', t => {
   const folder = temporaryFolder()
   const database = openDatabase(join(folder.path, 'some.db'), 0, { isWriter: true })
   const foldLog = logFolding(database)

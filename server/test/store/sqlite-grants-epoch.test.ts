@@ -36,7 +36,7 @@ describe('the epoch of grants (sqlite)', () => {
     ['among events', nextEvent],
     ['among immediates', amongImmediates],
   ] as const)
-    test(`C27.2 requests that come together share a look at it (${where}), and the next event sees what was revoked`, async t => {
+    test(`requests that come together share a look at it (${where}), and the next event sees what was revoked (C27.2)`, async t => {
       await wait()
       const now = performance.now()
       t.mock.method(performance, 'now', () => now)
@@ -47,7 +47,7 @@ describe('the epoch of grants (sqlite)', () => {
       assert.notEqual(store.grantsEpoch(), before)
     })
 
-  test('C27.2 a process that was busy with one event sees in the next what was revoked meanwhile, even if the loop has not turned', async t => {
+  test('a process that was busy with one event sees in the next what was revoked meanwhile, even if the loop has not turned (C27.2)', async t => {
     await nextEvent()
     const before = store.grantsEpoch()
     revokeElsewhere()
@@ -56,7 +56,7 @@ describe('the epoch of grants (sqlite)', () => {
     assert.notEqual(store.grantsEpoch(), before)
   })
 
-  test('C27.2 a change of its own is seen at once', async () => {
+  test('a change of its own is seen at once (C27.2)', async () => {
     const tenant = await store.createTenant({
       id: 'a tenant',
       sealed: bytes('sealed'),

@@ -35,7 +35,7 @@ describe('migrations (sqlite)', () => {
   const schema = () =>
     raw(database => database.prepare('SELECT name, sql FROM sqlite_schema ORDER BY name').all())
 
-  test('C34.7 they are numbered from 1 without gaps, as their files are', () => {
+  test('they are numbered from 1 without gaps, as their files are (C34.7)', () => {
     assert.deepEqual(
       migrations.map(({ number }) => number),
       migrations.map((_, index) => index + 1),
@@ -47,7 +47,7 @@ describe('migrations (sqlite)', () => {
     )
   })
 
-  test('C34.7 new storage gets the newest schema, and opening it again changes nothing', async () => {
+  test('new storage gets the newest schema, and opening it again changes nothing (C34.7)', async () => {
     await openSqlite({ path }).close()
     assert.equal(schemaNumber(), newest)
     const before = schema()
@@ -56,7 +56,7 @@ describe('migrations (sqlite)', () => {
     assert.deepEqual(schema(), before)
   })
 
-  test('C35.1 storage of a newer release is refused with advice on what to do, and left unchanged', async () => {
+  test('storage of a newer release is refused with advice on what to do, and left unchanged (C35.1)', async () => {
     await openSqlite({ path }).close()
     raw(database => database.exec(`PRAGMA user_version = ${newest + 1}`))
     const before = schema()
@@ -68,7 +68,7 @@ describe('migrations (sqlite)', () => {
     assert.deepEqual(schema(), before)
   })
 
-  test('C35.1 a server of an older release writes nothing once a newer one has migrated its file', async () => {
+  test('a server of an older release writes nothing once a newer one has migrated its file (C35.1)', async () => {
     const store = openSqlite({ path })
     const key = { purpose: 'a key', version: 1, wrapped: new Uint8Array(8) }
     await store.ensureVaultKeys([key])
@@ -80,7 +80,7 @@ describe('migrations (sqlite)', () => {
     await store.close()
   })
 
-  test('C34.7 a migration that fails leaves nothing behind', () => {
+  test('a migration that fails leaves nothing behind (C34.7)', () => {
     raw(database => database.exec('CREATE TABLE counters (of TEXT)'))
     assert.throws(() => raw(migrate), /counters already exists/)
     assert.equal(schemaNumber(), 0)
@@ -90,7 +90,7 @@ describe('migrations (sqlite)', () => {
     )
   })
 
-  test('C34.7 a later release migrates storage and keeps what is in it', async () => {
+  test('a later release migrates storage and keeps what is in it (C34.7)', async () => {
     const store = openSqlite({ path })
     const tenant = { id: 'one', sealed: new Uint8Array(1), keys: [], applications: [], apiKeys: [] }
     const number = await store.createTenant(tenant)
@@ -108,7 +108,7 @@ describe('migrations (sqlite)', () => {
     assert.ok(schema().some(({ name }) => name === 'later'))
   })
 
-  test('C34.7 a later migration that fails leaves nothing behind, and is made up for when nothing is in its way', async () => {
+  test('a later migration that fails leaves nothing behind, and is made up for when nothing is in its way (C34.7)', async () => {
     await openSqlite({ path }).close()
     raw(database => database.exec('CREATE TABLE later (of TEXT)'))
     const before = schema()
@@ -124,7 +124,7 @@ describe('migrations (sqlite)', () => {
     }
   })
 
-  test('C35.3 the schema version can be read at any moment, even while the last server closes the file', async () => {
+  test('the schema version can be read at any moment, even while the last server closes the file (C35.3)', async () => {
     await openSqlite({ path }).close()
     const isDone = new Int32Array(new SharedArrayBuffer(4))
     const thread = closer({ path, isDone })
@@ -137,7 +137,7 @@ describe('migrations (sqlite)', () => {
     }
   })
 
-  test('C35.3 all who open new storage at the same moment succeed', async () => {
+  test('all who open new storage at the same moment succeed (C35.3)', async () => {
     const threads = Array.from({ length: 4 }, opener)
     try {
       for (let round = 0; round < 10; round++) {
@@ -175,7 +175,7 @@ const closer = (workerData: { path: string; isDone: Int32Array }): Worker =>
     { eval: true, workerData },
   )
 
-test('C34.7 a table that is not the vault’s own may have an index', async () => {
+test('a table that is not the vault’s own may have an index (C34.7)', async () => {
   const { path, store, close } = await openedSqlite()
   const outsider = new DatabaseSync(path, { timeout: 5_000 })
   outsider.exec('CREATE TABLE notes (note TEXT); CREATE INDEX notes_by_note ON notes (note)')

@@ -44,7 +44,7 @@ describe('query plans (sqlite)', () => {
     queries = [...watch.prepared].filter(sql => /\bFROM\b|\bUPDATE\b/.test(sql) && !sql.includes('IN ()'))
   })
 
-  test('C24.10 C25.2 no query scans a whole table of tokens, terms or anything else that grows with them', () => {
+  test('no query scans a whole table of tokens, terms or anything else that grows with them (C24.10, C25.2)', () => {
     assert.ok(queries.length > 50, 'the watch saw the queries')
     assert.ok(queries.some(sql => sql.includes('UNION')) && queries.some(sql => sql.includes('EXISTS')))
     for (const sql of queries)
@@ -52,7 +52,7 @@ describe('query plans (sqlite)', () => {
         assert.ok(!step.startsWith('SCAN') || mayBeScanned.test(step), `${step}\n${sql}`)
   })
 
-  test('C24.7 C25.2 a further group is checked with one look-up in the index', () => {
+  test('a further group is checked with one look-up in the index (C24.7, C25.2)', () => {
     const steps = queries
       .filter(sql => sql.includes('EXISTS'))
       .flatMap(sql => planOf(database, sql).filter(step => /^SEARCH e\b/.test(step)))
@@ -60,7 +60,7 @@ describe('query plans (sqlite)', () => {
     for (const step of steps) assert.match(step, /tenant=\? AND term=\? AND created_at=\? AND token_id=\?/)
   })
 
-  test('C24.4 C25.2 the arms of an OR are merged in the order of the index, not sorted', () => {
+  test('the arms of an OR are merged in the order of the index, not sorted (C24.4, C25.2)', () => {
     // Ids, and a start of several terms next to other branches, match few rows: those are sorted.
     const isSorted = (sql: string): boolean => sql.includes('FROM tokens t') || sql.includes('t.term IN')
     const lists = queries.filter(
@@ -76,7 +76,7 @@ describe('query plans (sqlite)', () => {
   })
 })
 
-test('C24.10 expired tokens are counted from their own index, not by scanning the tenant', () => {
+test('expired tokens are counted from their own index, not by scanning the tenant (C24.10)', () => {
   const database = new DatabaseSync(':memory:')
   migrate(database)
   const counts = [...watch.prepared].filter(sql => sql.includes('GROUP BY t.type') && !sql.includes('IN ()'))

@@ -61,7 +61,7 @@ describe('how SQLite answers lists and searches', () => {
       ['page', pageQuery(query, { offset: 0, limit: 20 }, sqliteDialect)],
       ['count', countQuery(query, sqliteDialect)],
     ] as const)
-      test(`C24.10 C25.2 C26.8 ${name}: the ${kind} starts with a search in an index and scans no table`, () => {
+      test(`${name}: the ${kind} starts with a search in an index and scans no table (C24.10, C25.2, C26.8)`, () => {
         const plan = planOf(sql)
         const touched = plan.filter(line => /^(SEARCH|SCAN) [tek]\b/.test(line))
         const [first = ''] = touched
@@ -85,7 +85,7 @@ describe('how SQLite answers lists and searches', () => {
     [7, false],
     [45, false],
   ] as const)
-    test(`C26.9 ${lookUps} look-ups for each entry are ${isJoined ? '' : 'not '}made a join, whose planning takes exponential time`, () => {
+    test(`${lookUps} look-ups for each entry are ${isJoined ? '' : 'not '}made a join, whose planning takes exponential time (C26.9)`, () => {
       const query = { ...base, groups: [[a], ...Array(lookUps - 1).fill([b])], without: [c] }
       const plan = planOf(countQuery(query, sqliteDialect))
       assert.equal(
@@ -102,7 +102,7 @@ describe('how SQLite answers lists and searches', () => {
     ['with as many terms as a query may hold', 64, { groups: Array(44).fill(terms(8)), without: terms(30) }],
   ]
   for (const [name, alternatives, branch] of widest)
-    test(`C26.9 the widest search that the limits allow fits in one statement: ${name}`, () => {
+    test(`the widest search that the limits allow fits in one statement: ${name} (C26.9)`, () => {
       const query: TokenQuery = { ...base, anyOf: Array(alternatives).fill(branch) }
       const { sql, values } = countQuery(query, sqliteDialect)
       assert.equal(database.prepare(sql).get(...values)?.n, 0)

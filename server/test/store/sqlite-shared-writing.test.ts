@@ -50,7 +50,7 @@ describe('one writer for several processes', () => {
     request?.kind === 'commit' ? request.batches.flatMap(unpackSets).map(({ tenant }) => tenant) : []
   const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 
-  test('C27.1 requests that arrive while a batch is under way form one batch, and each gets its own results', async () => {
+  test('requests that arrive while a batch is under way form one batch, and each gets its own results (C27.1)', async () => {
     const { asked, writer } = heldWriter()
     const shared = sharedWriting(writer).ask
     const first = shared({ kind: 'commit', batches: batches(1) })
@@ -73,7 +73,7 @@ describe('one writer for several processes', () => {
     assert.deepEqual(await third, { results: [{ failed: 'x' }] })
   })
 
-  test('C27.1 what is too much for one commit is split between requests, in their order', async () => {
+  test('what is too much for one commit is split between requests, in their order (C27.1)', async () => {
     const { asked, writer } = heldWriter()
     const shared = sharedWriting(writer).ask
     const large = (tenant: number): PackedSets[] => [
@@ -94,7 +94,7 @@ describe('one writer for several processes', () => {
     )
   })
 
-  test('C37 tenants take turns, whichever process their sets come from', async () => {
+  test('tenants take turns, whichever process their sets come from (C37.1)', async () => {
     const { asked, writer } = heldWriter()
     const shared = sharedWriting(writer).ask
     const row = (tenant: number) => tokenRow(tenant, 'x', { sealed: new Uint8Array(600_000) })
@@ -113,7 +113,7 @@ describe('one writer for several processes', () => {
     )
   })
 
-  test('C2.23 a writer that dies fails everything that waits for it, and the next batch is sent anew', async () => {
+  test('a writer that dies fails everything that waits for it, and the next batch is sent anew (C2.23)', async () => {
     const { asked, writer } = heldWriter()
     const shared = sharedWriting(writer).ask
     const first = shared({ kind: 'commit', batches: batches(1) })
@@ -126,7 +126,7 @@ describe('one writer for several processes', () => {
     assert.deepEqual(await next, { results: [{ committed: true }] })
   })
 
-  test('C27.1 a writing thread whose end is reported before its last answer does not answer for its successor', async () => {
+  test('a writing thread whose end is reported before its last answer does not answer for its successor (C27.1)', async () => {
     const folder = temporaryFolder()
     const path = join(folder.path, 'vault.db')
     await openSqlite({ path, writing: 'inline' }).close()
@@ -149,7 +149,7 @@ describe('one writer for several processes', () => {
     folder.remove()
   })
 
-  test('C27.1 a store does not wait for its last batch, which may be queued behind those of others', async () => {
+  test('a store does not wait for its last batch, which may be queued behind those of others (C27.1)', async () => {
     const folder = temporaryFolder()
     const { asked, writer } = heldWriter()
     const store = openSqlite({ path: join(folder.path, 'vault.db'), writing: writer })
@@ -176,7 +176,7 @@ describe('one writer for several processes', () => {
     folder.remove()
   })
 
-  test('C16.4 C27.1 of two stores that insert the same id at once one succeeds, and both see the token', async () => {
+  test('of two stores that insert the same id at once one succeeds, and both see the token (C16.4, C27.1)', async () => {
     const folder = temporaryFolder()
     const path = join(folder.path, 'vault.db')
     const writer = sharedWriting(threadedWriting({ path, lockWaitMs: 5_000 }))

@@ -51,7 +51,7 @@ const shapes: Record<string, Make> = {
 
 describe('shredding (sqlite)', () => {
   for (const [shape, make] of Object.entries(shapes))
-    test(`C11.2 C11.3 no byte of deleted ${shape} is left in the folder`, async () => {
+    test(`no byte of deleted ${shape} is left in the folder (C11.2, C11.3)`, async () => {
       const folder = temporaryFolder()
       const store = openSqlite({ path: join(folder.path, 'vault.db') })
       try {
@@ -112,7 +112,7 @@ describe('shredding (sqlite)', () => {
     }
   }
 
-  test('C31.7 deleted wrapped keys of a tenant leave no byte in the folder', async () => {
+  test('deleted wrapped keys of a tenant leave no byte in the folder (C31.7)', async () => {
     const folder = temporaryFolder()
     const path = join(folder.path, 'vault.db')
     const store = openSqlite({ path })
@@ -159,7 +159,7 @@ describe('shredding (sqlite)', () => {
     folder.remove()
   })
 
-  test('C14.4 wrapped keys leave no byte in the folder once they are wrapped anew', async () => {
+  test('wrapped keys leave no byte in the folder once they are wrapped anew (C14.4)', async () => {
     const folder = temporaryFolder()
     const store = openSqlite({ path: join(folder.path, 'vault.db') })
     const noise = new Noise(seed)
@@ -187,7 +187,7 @@ describe('shredding (sqlite)', () => {
     folder.remove()
   })
 
-  test('C11.3 a wiped slot is filled again, and only with bytes of its own size', async () => {
+  test('a wiped slot is filled again, and only with bytes of its own size (C11.3)', async () => {
     const { path, store, tenant, create, close } = await openedSqlite({ writing: 'inline' })
     await create('card')
     const slotsAfter = async (text: string): Promise<unknown[]> => {
@@ -208,7 +208,7 @@ describe('shredding (sqlite)', () => {
     await close()
   })
 
-  test('C11.3 the search finds a short piece of a secret', () => {
+  test('the search finds a short piece of a secret (C11.3)', () => {
     const folder = temporaryFolder()
     const secret = new Noise('a secret').bytes(64)
     writeFileSync(join(folder.path, 'a'), Buffer.concat([Buffer.alloc(333), secret.subarray(9, 24)]))
@@ -216,7 +216,7 @@ describe('shredding (sqlite)', () => {
     folder.remove()
   })
 
-  test('C11.3 shredding reports that it failed while another process reads, and succeeds afterwards', async () => {
+  test('shredding reports that it failed while another process reads, and succeeds afterwards (C11.3)', async () => {
     const folder = temporaryFolder()
     const path = join(folder.path, 'vault.db')
     const store = openSqlite({ path, writing: 'inline' })
@@ -255,7 +255,7 @@ describe('the code of a card (sqlite)', () => {
     sealedBytes(vault.folder.path, 'SELECT bytes FROM transients JOIN slots USING (slot) ORDER BY slot')
   const hour = 3_600_000
 
-  test('C11.1 C11.2 C11.3 it is shredded after its hour, or earlier if its token is deleted or its value replaced', async () => {
+  test('it is shredded after its hour, or earlier if its token is deleted or its value replaced (C11.1, C11.2, C11.3)', async () => {
     const made = []
     for (const cvc of ['123', '4567', '891', '234'])
       made.push(await vault.post('/tokens', keys.general, card(cvc)))

@@ -41,7 +41,7 @@ describe('a snapshot shared by reads (sqlite)', () => {
   const write = (version: number) => outsider.prepare('UPDATE tokens SET version = ?').run(version)
   const read = async () => (await store.getToken(tenant, 'token'))?.version
 
-  test('C27.1 reads that follow each other without a pause see one state, and the next event sees the newest', async () => {
+  test('reads that follow each other without a pause see one state, and the next event sees the newest (C27.1)', async () => {
     const first = await read()
     const second = await read()
     write(2)
@@ -50,12 +50,12 @@ describe('a snapshot shared by reads (sqlite)', () => {
     assert.equal(await read(), 2)
   })
 
-  test('C27.1 a single read sees what was committed just before', async () => {
+  test('a single read sees what was committed just before (C27.1)', async () => {
     write(3)
     assert.equal(await read(), 3)
   })
 
-  test('C27.1 a caller that is told of a commit can read it, however many others read meanwhile without a pause', async () => {
+  test('a caller that is told of a commit can read it, however many others read meanwhile without a pause (C27.1)', async () => {
     let isTold = false
     const readers = async (): Promise<void> => {
       while (!isTold) {
@@ -71,12 +71,12 @@ describe('a snapshot shared by reads (sqlite)', () => {
     assert.equal((await told)?.id, 'another')
   })
 
-  test('C11.2 the log is truncated even though others were reading', async () => {
+  test('the log is truncated even though others were reading (C11.2)', async () => {
     await Promise.all([read(), read(), read()])
     await assert.doesNotReject(store.shred())
   })
 
-  test('C27.1 a caller that is told of a commit can read it, though others began to read just before it', async () => {
+  test('a caller that is told of a commit can read it, though others began to read just before it (C27.1)', async () => {
     const readTwice = (): void => {
       for (let i = 0; i < 2; i++) void store.getToken(tenant, 'third')
     }
@@ -86,7 +86,7 @@ describe('a snapshot shared by reads (sqlite)', () => {
   })
 })
 
-test('C11.2 a write that is no set comes after the sets that were sent before it', async () => {
+test('a write that is no set comes after the sets that were sent before it (C11.2)', async () => {
   for (const writing of ['thread', 'inline'] as const) {
     const { store, tenant, create, close } = await openedSqlite({ writing })
     await create('card')

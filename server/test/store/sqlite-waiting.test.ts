@@ -100,7 +100,7 @@ describe('index entries that wait (sqlite)', () => {
     return ids
   }
 
-  test('C24.7 an entry waits, and a read by its term moves it and no other', async () => {
+  test('an entry waits, and a read by its term moves it and no other (C24.7)', async () => {
     await create('a', 'b')
     assert.deepEqual([idsIn('waiting_terms'), idsIn('terms')], [['a', 'b'], []])
     assert.deepEqual(await found('a'), ['a'])
@@ -114,7 +114,7 @@ describe('index entries that wait (sqlite)', () => {
     )
   })
 
-  test('C24.7 an entry that is moved while it is looked for is not reported as absent', async t => {
+  test('an entry that is moved while it is looked for is not reported as absent (C24.7)', async t => {
     await create('a')
     const [row, term] = [rowOf('a'), termOf('a')]
     const entry = { ...adding(row, [term]).of, term, tag }
@@ -142,12 +142,12 @@ describe('index entries that wait (sqlite)', () => {
     assert.deepEqual(await store.findAbsentTerms(tenant, [entry]), [])
   })
 
-  test('C24.7 reads that begin together each find what waits', async () => {
+  test('reads that begin together each find what waits (C24.7)', async () => {
     await create('a', 'b')
     assert.deepEqual(await Promise.all([found('a'), found('b'), found('a')]), [['a'], ['b'], ['a']])
   })
 
-  test('C24.7 every read that asks for a term finds tokens whose entries wait', async () => {
+  test('every read that asks for a term finds tokens whose entries wait (C24.7)', async () => {
     const reads: Record<string, (term: Uint8Array) => Promise<number | undefined>> = {
       list: async term =>
         (await store.listTokens({ tenant, groups: [[term]], now: 0 }, { offset: 0, limit: 9 })).length,
@@ -189,7 +189,7 @@ describe('index entries that wait (sqlite)', () => {
   const countOthers = (): Promise<number> =>
     store.countTokens({ tenant, groups: [[bytes('all')]], without: [termOf('noise')], now: 0 })
 
-  test('C24.7 a count of others leaves out every token that comes while it has entries moved, and ends, however many come', async () => {
+  test('a count of others leaves out every token that comes while it has entries moved, and ends, however many come (C24.7)', async () => {
     await store.close()
     const thread = threadedWriting({ path, lockWaitMs: 1_000, waitingMax })
     let settled = 0
@@ -207,7 +207,7 @@ describe('index entries that wait (sqlite)', () => {
     assert.equal(await store.countTokens({ tenant, groups: [[termOf('noise')]], now: 0 }), 2)
   })
 
-  test('C24.7 a count of others leaves out a token that comes between the look at what waits and the count', async t => {
+  test('a count of others leaves out a token that comes between the look at what waits and the count (C24.7)', async t => {
     await store.commit(noisy('first'))
     assert.equal(await countOthers(), 0)
     const { get } = StatementSync.prototype
@@ -234,7 +234,7 @@ describe('index entries that wait (sqlite)', () => {
     assert.ok(isThere)
   })
 
-  test('C24.7 entries that have gathered are moved and removed while others come', async () => {
+  test('entries that have gathered are moved and removed while others come (C24.7)', async () => {
     const ids = Array.from({ length: waitingMax * 20 }, (_, i) => `a${i}`)
     for (let from = 0; from < ids.length; from += 1 + (from % 7))
       await create(...ids.slice(from, from + 1 + (from % 7)))
@@ -244,7 +244,7 @@ describe('index entries that wait (sqlite)', () => {
     assert.deepEqual(idsIn('terms'), ids.toSorted())
   })
 
-  test('C24.7 entries learnt in slices are the same as those learnt at once', async () => {
+  test('entries learnt in slices are the same as those learnt at once (C24.7)', async () => {
     const ids = Array.from({ length: waitingMax }, (_, i) => `a${i}`)
     await create(...ids)
     const database = new DatabaseSync(path)
@@ -259,7 +259,7 @@ describe('index entries that wait (sqlite)', () => {
     database.close()
   })
 
-  test('C24.7 other requests are answered while a read learns of thousands of entries', async () => {
+  test('other requests are answered while a read learns of thousands of entries (C24.7)', async () => {
     await store.close()
     store = openSqlite({ path, writing: 'inline' })
     await create(...Array.from({ length: 9_000 }, (_, i) => `a${i}`))
@@ -272,7 +272,7 @@ describe('index entries that wait (sqlite)', () => {
     assert.ok(turns > 3, `${turns} turns`)
   })
 
-  test('C24.7 entries that were moved are forgotten', async () => {
+  test('entries that were moved are forgotten (C24.7)', async () => {
     const database = new DatabaseSync(path)
     const entries = new WaitingEntries(database)
     const remembered = () =>
@@ -287,7 +287,7 @@ describe('index entries that wait (sqlite)', () => {
     database.close()
   })
 
-  test('C24.7 no commit moves more than twice what it adds, and a part', async () => {
+  test('no commit moves more than twice what it adds, and a part (C24.7)', async () => {
     for (const id of Array.from({ length: waitingMax * 6 }, (_, i) => `${i}`)) {
       const before = idsIn('terms').length
       await create(id)
@@ -295,7 +295,7 @@ describe('index entries that wait (sqlite)', () => {
     }
   })
 
-  test('C24.7 of the entries of a term that many tokens share, only the first waits, and only until the second', async () => {
+  test('of the entries of a term that many tokens share, only the first waits, and only until the second (C24.7)', async () => {
     const rows = Array.from({ length: 1_200 }, (_, i) => rowOf(`same${String(i).padStart(4, '0')}`))
     const createSome = (from: number, to: number) =>
       store.commit(
@@ -315,7 +315,7 @@ describe('index entries that wait (sqlite)', () => {
   /** Terms that begin alike: those of one part, and of one token as far as its first bytes tell. */
   const alike = (number: number): Uint8Array => Uint8Array.of(1, 2, 3, 4, 5, 6, number >> 8, number & 255)
 
-  test('C24.7 entries whose terms all begin alike wait only up to a number', async () => {
+  test('entries whose terms all begin alike wait only up to a number (C24.7)', async () => {
     const rows = Array.from({ length: 1_200 }, (_, i) => rowOf(`alike${String(i).padStart(4, '0')}`))
     await store.commit(
       insertion(
@@ -328,7 +328,7 @@ describe('index entries that wait (sqlite)', () => {
       assert.equal(await store.countTokens({ tenant, groups: [[alike(number)]], now: 0 }), 1)
   })
 
-  test('C31 an entry of a deleted token is not moved later', async () => {
+  test('an entry of a deleted token is not moved later (C31)', async () => {
     await create('gone')
     await remove('gone')
     await createMany('a')
@@ -337,7 +337,7 @@ describe('index entries that wait (sqlite)', () => {
   })
 
   for (const isKnown of [true, false])
-    test(`C31 of tokens whose terms begin alike, one is deleted without a look at the others, ${isKnown ? 'just created' : 'after a restart'}`, async t => {
+    test(`of tokens whose terms begin alike, one is deleted without a look at the others, ${isKnown ? 'just created' : 'after a restart'} (C31)`, async t => {
       // In Java's hash of texts, which is the one used here too, the last two are the same.
       const ids = [...Array.from({ length: 500 }, (_, i) => `same${i}`), 'AaAa', 'BBBB']
       await store.commit(
@@ -362,7 +362,7 @@ describe('index entries that wait (sqlite)', () => {
       assert.deepEqual(idsIn('waiting_terms'), ids.filter(id => id !== 'same250' && id !== 'AaAa').toSorted())
     })
 
-  test('C17 an entry of a changed token keeps the change', async () => {
+  test('an entry of a changed token keeps the change (C17)', async () => {
     await create('changed')
     const row = { ...rowOf('changed'), expiresAt: 5 }
     await store.commit(writeSet(tenant, { effects: [terms('addTerms', row, [termOf('changed')])] }))
@@ -373,7 +373,7 @@ describe('index entries that wait (sqlite)', () => {
     )
   })
 
-  test('C27 another process finds what waits, and neither loses what the other adds', async () => {
+  test('another process finds what waits, and neither loses what the other adds (C27)', async () => {
     const other = open()
     try {
       await create('a')
@@ -397,7 +397,7 @@ describe('index entries that wait (sqlite)', () => {
     }
   })
 
-  test('C31.6 what waits of a deleted tenant is neither moved nor kept', async () => {
+  test('what waits of a deleted tenant is neither moved nor kept (C31.6)', async () => {
     await create('a')
     await store.commit(writeSet(tenant, { effects: [{ kind: 'deleteTenant' }] }))
     const living = await store.createTenant(newTenant('two'))
@@ -410,7 +410,7 @@ describe('index entries that wait (sqlite)', () => {
       assert.deepEqual(reach(`SELECT * FROM ${table} WHERE tenant = ${dead} OR token_id = 'a'`), [])
   })
 
-  test('C24.10 a verification finds entries that wait, and misses those that are gone', async () => {
+  test('a verification finds entries that wait, and misses those that are gone (C24.10)', async () => {
     await create('a', 'b')
     const entries = ['a', 'b'].map(id => {
       const { of, terms: own } = adding(rowOf(id), [termOf(id)])
@@ -437,7 +437,7 @@ describe('index entries that wait (sqlite)', () => {
     "INSERT INTO waiting_terms VALUES (-5, 1, x'00', 1, 'q', NULL, NULL, 0)",
     "INSERT INTO waiting_terms VALUES (100, 9223372036854775807, 'x', 'x', x'00', 'x', 'x', 'x')",
   ])
-    test(`docs/decisions/0016: no token is kept from being stored and found by ${sql}`, async () => {
+    test(`no token is kept from being stored and found by ${sql} (docs/decisions/0016)`, async () => {
       const other = open()
       try {
         await create('a', 'b')
@@ -464,7 +464,7 @@ describe('index entries that wait (sqlite)', () => {
       }
     })
 
-  test('C24.7 the writing thread moves what waits when it has nothing else to do', async () => {
+  test('the writing thread moves what waits when it has nothing else to do (C24.7)', async () => {
     await store.close()
     store = openSqlite({ path, waitingMax })
     await create('a', 'b')
@@ -474,7 +474,7 @@ describe('index entries that wait (sqlite)', () => {
     assert.deepEqual([idsIn('waiting_terms'), idsIn('terms')], [[], ['a', 'b']])
   })
 
-  test('C24.7 a copy for another engine has every entry in its place', async () => {
+  test('a copy for another engine has every entry in its place (C24.7)', async () => {
     await create('a', 'b')
     await store.close()
     const resting = openRestingVault(path)
@@ -486,7 +486,7 @@ describe('index entries that wait (sqlite)', () => {
     }
   })
 
-  test('docs/decisions/0016: no copy is made for another engine that would lack entries', async () => {
+  test('no copy is made for another engine that would lack entries (docs/decisions/0016)', async () => {
     await create('a')
     await store.close()
     reach('DELETE FROM waiting_moved')
@@ -497,7 +497,7 @@ describe('index entries that wait (sqlite)', () => {
     }
   })
 
-  test('C2.23 a read that cannot have its entries moved is unavailable, and finds them once it can', async () => {
+  test('a read that cannot have its entries moved is unavailable, and finds them once it can (C2.23)', async () => {
     await create('a')
     const outsider = new DatabaseSync(path, { timeout: 5_000 })
     outsider.exec('BEGIN IMMEDIATE')
@@ -506,7 +506,7 @@ describe('index entries that wait (sqlite)', () => {
     assert.deepEqual(await found('a'), ['a'])
   })
 
-  test('C35.1 a server of an older release moves nothing once a newer one has migrated its file', async () => {
+  test('a server of an older release moves nothing once a newer one has migrated its file (C35.1)', async () => {
     await create('a')
     reach('CREATE TABLE later (x INTEGER)')
     reach(`PRAGMA user_version = ${newestSchema() + 1}`)
@@ -517,14 +517,14 @@ describe('index entries that wait (sqlite)', () => {
     assert.deepEqual(await found('a'), ['a'])
   })
 
-  test('C2.23 after entries could not be moved, the next write is stored', async () => {
+  test('after entries could not be moved, the next write is stored (C2.23)', async () => {
     await create('a')
     await failsToCommit(() => found('a'))
     await create('b')
     assert.deepEqual([await found('a'), await found('b')], [['a'], ['b']])
   })
 
-  test('C31.6 nothing is kept of what waits of a deleted tenant, though nothing else is added', async () => {
+  test('nothing is kept of what waits of a deleted tenant, though nothing else is added (C31.6)', async () => {
     await create('a')
     await store.commit(writeSet(tenant, { effects: [{ kind: 'deleteTenant' }] }))
     while ((await store.purgeDeadTenants(100)) > 0);
@@ -534,7 +534,7 @@ describe('index entries that wait (sqlite)', () => {
     )
   })
 
-  test('C24.7 the last of the moved entries are removed before others are moved', async () => {
+  test('the last of the moved entries are removed before others are moved (C24.7)', async () => {
     const state = () =>
       reach(
         'SELECT up_to, parts, (SELECT min(place) FROM waiting_terms) AS oldest FROM waiting_moved',
@@ -549,14 +549,14 @@ describe('index entries that wait (sqlite)', () => {
     }
   })
 
-  test('C33.5 a commit that fails leaves nothing that waits, and the next one is found', async () => {
+  test('a commit that fails leaves nothing that waits, and the next one is found (C33.5)', async () => {
     await create('a')
     await failsToCommit(() => create('b'))
     await create('c')
     assert.deepEqual([await found('a'), await found('b'), await found('c')], [['a'], [], ['c']])
   })
 
-  test('C27 after a commit that failed, another process takes the places meant for it', async () => {
+  test('after a commit that failed, another process takes the places meant for it (C27)', async () => {
     const other = open()
     try {
       await failsToCommit(() => create('a', 'b'))
@@ -569,7 +569,7 @@ describe('index entries that wait (sqlite)', () => {
     }
   })
 
-  test('C24.7 whatever two processes create, delete and ask for, both find the same tokens', async () => {
+  test('whatever two processes create, delete and ask for, both find the same tokens (C24.7)', async () => {
     const step = fc.record({
       act: fc.constantFrom(
         'create' as const,

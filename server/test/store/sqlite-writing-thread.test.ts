@@ -15,7 +15,7 @@ describe('a writing thread (sqlite)', () => {
   }
   const tick = (): Promise<void> => new Promise(resolve => process.nextTick(resolve))
 
-  test('C2.23 that ends without an error fails what waits for it', { timeout: 10_000 }, async () => {
+  test('that ends without an error fails what waits for it (C2.23)', { timeout: 10_000 }, async () => {
     const { thread, create, close } = await openedWithThread()
     const lost = create('a')
     process.nextTick(() => void thread.terminate())
@@ -24,7 +24,7 @@ describe('a writing thread (sqlite)', () => {
     await close()
   })
 
-  test('C2.23 that cannot be sent a message fails its write alone, and answers the next', {
+  test('that cannot be sent a message fails its write alone, and answers the next (C2.23)', {
     timeout: 10_000,
   }, async t => {
     const { thread, create, close } = await openedWithThread()
@@ -41,7 +41,7 @@ describe('a writing thread (sqlite)', () => {
     await close()
   })
 
-  test('C27.1 whose end is reported twice fails nothing that its successor is asked', async () => {
+  test('whose end is reported twice fails nothing that its successor is asked (C27.1)', async () => {
     const { thread, create, close } = await openedWithThread()
     const first = create('a')
     await tick()
@@ -54,7 +54,7 @@ describe('a writing thread (sqlite)', () => {
     await close()
   })
 
-  test('C2.23 C27.1 whose last answer arrives after its end answers nothing that its successor is asked', async () => {
+  test('whose last answer arrives after its end answers nothing that its successor is asked (C2.23, C27.1)', async () => {
     const { thread, create, close } = await openedWithThread()
     const first = create('a')
     await tick()

@@ -62,7 +62,7 @@ for (const engine of engines)
     before(async () => (await engine.open(folder.path)).close())
     after(() => folder.remove())
 
-    test('C35 each table is copied, or listed with the reason why not', async () => {
+    test('each table is copied, or listed with the reason why not (C35)', async () => {
       const stored = (await engine.reach(folder.path, engine.tables)).map(({ name }) => String(name))
       const known = [...tables.map(({ name }) => name), ...Object.keys(notCopied)]
       assert.deepEqual(
@@ -72,7 +72,7 @@ for (const engine of engines)
       for (const { name } of tables) assert.ok(stored.includes(within[name] ?? name), name)
     })
 
-    test('C35 each column of these tables is copied with its type', async () => {
+    test('each column of these tables is copied with its type (C35)', async () => {
       for (const table of tables.filter(({ name }) => within[name] === undefined)) {
         const stored = await engine.reach(folder.path, columns, table.name)
         assert.deepEqual(
@@ -89,7 +89,7 @@ for (const engine of engines)
     })
   })
 
-test('§1.2 C31 the keys of content rows begin with the tenant, so that they can be sharded and removed by it', () => {
+test('the keys of content rows begin with the tenant, so that they can be sharded and removed by it (§1.2, C31)', () => {
   for (const { name, key } of contentTables) assert.match(key, /^tenant, /, name)
 })
 

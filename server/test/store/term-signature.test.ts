@@ -7,7 +7,7 @@ const random = new Seeded(1)
 const someTerm = (): Buffer => Buffer.from(Array.from({ length: 12 }, () => random.below(256)))
 const someTerms = (count: number): Buffer[] => Array.from({ length: count }, someTerm)
 
-test('C24.7 a signature holds the bits of each of its terms, and is a positive 31-bit integer', () => {
+test('a signature holds the bits of each of its terms, and is a positive 31-bit integer (C24.7)', () => {
   for (let round = 0; round < 200; round++) {
     const terms = someTerms(1 + (round % 40))
     const signature = signatureOf(terms)
@@ -16,7 +16,7 @@ test('C24.7 a signature holds the bits of each of its terms, and is a positive 3
   }
 })
 
-test('C24.10 the signature of six terms denies most other terms', () => {
+test('the signature of six terms denies most other terms (C24.10)', () => {
   const asked = 2_000
   const denied = someTerms(asked).filter(term => {
     const mask = signatureOf([term])

@@ -6,7 +6,7 @@ import { writeSet } from './contract/rig.ts'
 
 for (const engine of engines)
   describe(`counters at zero (${engine.name})`, () => {
-    test('C32.1 C32.3 no row is left of a counter at zero, unless it says when it last rose', async () => {
+    test('no row is left of a counter at zero, unless it says when it last rose (C32.1, C32.3)', async () => {
       const folder = temporaryFolder()
       const stores = [await engine.open(folder.path), await engine.open(folder.path)]
       const [one] = stores

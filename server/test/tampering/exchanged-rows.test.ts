@@ -47,7 +47,7 @@ const upTo = (last: number): string =>
   `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${last})`
 
 onSqliteAlone('storage that answers with another row', 'the row is exchanged at the port', vault => {
-  test('C30.2 §1.3 the row of one API key lets no other key in', async () => {
+  test('the row of one API key lets no other key in (C30.2, §1.3)', async () => {
     const ours = await vault().tenant({ owner })
     const theirs = await vault().tenant({ weak })
     const { id } = await vault().create(ours.keys.owner, { type: 'token', data: secret })
@@ -60,7 +60,7 @@ onSqliteAlone('storage that answers with another row', 'the row is exchanged at 
     })
   })
 
-  test('C28.1 C30.2 the row of one application lends its rights to no other', async () => {
+  test('the row of one application lends its rights to no other (C28.1, C30.2)', async () => {
     const { keys, tenantId } = await vault().tenant({ owner, weak })
     const { id } = await vault().create(keys.owner, { type: 'token', data: secret })
     const strong = granted(await vault().get('/applications/key', keys.owner)).id
@@ -71,7 +71,7 @@ onSqliteAlone('storage that answers with another row', 'the row is exchanged at 
     })
   })
 
-  test('§4.4.2 §4.6.1 the row of one token is not shown, changed or deleted as another', async () => {
+  test('the row of one token is not shown, changed or deleted as another (§4.4.2, §4.6.1)', async () => {
     const { keys, tenantId } = await vault().tenant({ owner })
     const [asked, brought] = [
       await vault().create(keys.owner, { type: 'token', data: 'x' }),
@@ -87,7 +87,7 @@ onSqliteAlone('storage that answers with another row', 'the row is exchanged at 
     assert.equal((await vault().get(`/tokens/${brought.id}`, keys.owner)).body.data, secret)
   })
 
-  test('C16.4 C17.4 the row of an expired token does not free the id of another', async () => {
+  test('the row of an expired token does not free the id of another (C16.4, C17.4)', async () => {
     const { keys, tenantId } = await vault().tenant({ owner })
     const taken = await vault().create(keys.owner, { type: 'token', data: secret })
     const expires_at = new Date(vault().now + 1_000).toISOString()
@@ -103,7 +103,7 @@ onSqliteAlone('storage that answers with another row', 'the row is exchanged at 
     assert.equal((await vault().get(`/tokens/${taken.id}`, keys.owner)).body.data, secret)
   })
 
-  test('C33.1 the kept answer to one request answers no other', async () => {
+  test('the kept answer to one request answers no other (C33.1)', async () => {
     const { keys } = await vault().tenant({ owner, weak })
     const send = (key: string, data: string): ReturnType<TestVault['send']> =>
       vault().send('POST', '/tokens', {
@@ -131,7 +131,7 @@ onSqliteAlone('storage that answers with another row', 'the row is exchanged at 
 })
 
 onEveryEngine('tenants whose numbers were exchanged', vault => {
-  test('§1.3 C28.1 a tenant under the number of another gets none of its tokens', async () => {
+  test('a tenant under the number of another gets none of its tokens (§1.3, C28.1)', async () => {
     const [ours, theirs] = [await vault().tenant({ owner }), await vault().tenant({ owner })]
     const [a, b] = [await vault().tenantNumber(ours.tenantId), await vault().tenantNumber(theirs.tenantId)]
     const { id } = await vault().create(ours.keys.owner, { type: 'token', data: secret })
@@ -157,7 +157,7 @@ onEveryEngine('tenants whose numbers were exchanged', vault => {
     }
   })
 
-  test('§1.3 C29.1 a remembered manager is shown no grants of another tenant put under the same number', async () => {
+  test('a remembered manager is shown no grants of another tenant put under the same number (§1.3, C29.1)', async () => {
     const [ours, theirs] = [await vault().tenant({ manager }), await vault().tenant({ manager })]
     const [a, b] = [await vault().tenantNumber(ours.tenantId), await vault().tenantNumber(theirs.tenantId)]
     const [row] = await vault().engine.reach(
@@ -179,7 +179,7 @@ onEveryEngine('tenants whose numbers were exchanged', vault => {
     }
   })
 
-  test('C31.7 the keys of a deleted tenant are not used for the tenant that gets its number', async () => {
+  test('the keys of a deleted tenant are not used for the tenant that gets its number (C31.7)', async () => {
     const { keyring, store, keyProvider } = vault().service.vault
     const [number, gone, next] = [4711, crypto.randomUUID(), crypto.randomUUID()]
     const rows = {
@@ -205,13 +205,13 @@ onEveryEngine('rows that lead nowhere', vault => {
   const reach = (sql: string, ...values: (string | number | bigint)[]): Promise<unknown> =>
     vault().engine.reach(vault().folder.path, sql, ...values)
 
-  test('C31.6 C17.6 a deleted tenant whose number no double can hold is purged once and for all', async () => {
+  test('a deleted tenant whose number no double can hold is purged once and for all (C31.6, C17.6)', async () => {
     await reach('INSERT INTO dead_tenants (tenant) VALUES (9007199254740993)')
     assert.equal(await vault().store.purgeDeadTenants(100), 1)
     assert.equal(await vault().store.purgeDeadTenants(100), 0)
   })
 
-  test('C26 a search that opens tokens ends even if index entries lead back', async () => {
+  test('a search that opens tokens ends even if index entries lead back (C26)', async () => {
     const redacted = {
       rules: [
         { priority: 1, container: '/', transform: 'redact', permissions: ['token:read', 'token:search'] },
@@ -229,7 +229,7 @@ onEveryEngine('rows that lead nowhere', vault => {
     assert.equal((await vault().post('/tokens/search', keys.redacted, body)).status, 500)
   })
 
-  test('C31.7 the keys of a tenant deleted by another process leave the memory of a process that gets no requests', async () => {
+  test('the keys of a tenant deleted by another process leave the memory of a process that gets no requests (C31.7)', async () => {
     const { vault: opened } = vault().service
     const { tenantId, keys } = await vault().tenant({ owner })
     const number = await vault().tenantNumber(tenantId)
@@ -248,7 +248,7 @@ onEveryEngine('rows that lead nowhere', vault => {
     assert.ok(!opened.keyring.loaded().some(tenant => tenant.tenantNumber === number))
   })
 
-  test('C17.6 a tenant with incomplete keys does not keep another from its new data key', async () => {
+  test('a tenant with incomplete keys does not keep another from its new data key (C17.6)', async () => {
     const [broken, sound] = [await vault().tenant({ owner }), await vault().tenant({ owner })]
     const [a, b] = [await vault().tenantNumber(broken.tenantId), await vault().tenantNumber(sound.tenantId)]
     for (const { keys } of [broken, sound]) await vault().create(keys.owner, { type: 'token', data: 'x' })
@@ -258,7 +258,7 @@ onEveryEngine('rows that lead nowhere', vault => {
     assert.equal(versions.length, 2)
   })
 
-  test('C29.7 C32.1 a time that no date can hold is left out of what a manager is shown', async () => {
+  test('a time that no date can hold is left out of what a manager is shown (C29.7, C32.1)', async () => {
     const { keys, tenantId } = await vault().tenant({ owner, reporter })
     await vault().create(keys.owner, { type: 'token', data: 'x' })
     const { id } = granted(await vault().get('/applications/key', keys.owner))
@@ -278,7 +278,7 @@ onEveryEngine('rows that lead nowhere', vault => {
     }
   })
 
-  test('C5.1 §2.1.15 the text null in a column does not count as an empty column', async () => {
+  test('the text null in a column does not count as an empty column (C5.1, §2.1.15)', async () => {
     const { keys } = await vault().tenant({ owner })
     const { id } = await vault().create(keys.owner, { type: 'token', data: 'x' })
     await reach("UPDATE tokens SET modified_by = 'null' WHERE token_id = ?", id)
@@ -297,7 +297,7 @@ onSqliteAlone(
       ['a number that no double can hold', '9007199254740993'],
       ['text', "'x'"],
     ])
-      test(`C27.2 a revoked key is refused at once, even if the grants epoch is ${what}`, async () => {
+      test(`a revoked key is refused at once, even if the grants epoch is ${what} (C27.2)`, async () => {
         const { keys } = await vault().tenant({ owner, manager })
         const application = granted(await vault().get('/applications/key', keys.owner)).id
         const path = `/applications/${application}/keys`
@@ -312,7 +312,7 @@ onSqliteAlone(
         }
       })
 
-    test('C24 a deep check ends even if nothing can follow the ids and times it meets', async () => {
+    test('a deep check ends even if nothing can follow the ids and times it meets (C24)', async () => {
       const { keys, tenantId } = await vault().tenant({ owner })
       await vault().create(keys.owner, { type: 'token', data: 'x' })
       const tenantNumber = await vault().tenantNumber(tenantId)
@@ -329,7 +329,7 @@ onSqliteAlone(
       assert.ok(!unreadable.isEmpty)
     })
 
-    test('C30.2 C31.6 no new vault keys are made for a vault that has tenants', async () => {
+    test('no new vault keys are made for a vault that has tenants (C30.2, C31.6)', async () => {
       await vault().tenant({ owner })
       const { store, service } = vault()
       const { listVaultKeys } = store
@@ -341,7 +341,7 @@ onSqliteAlone(
       }
     })
 
-    test('C24 a list with filters ends even if index entries have impossible times', async () => {
+    test('a list with filters ends even if index entries have impossible times (C24)', async () => {
       const { keys, tenantId } = await vault().tenant({ owner })
       await vault().create(keys.owner, { type: 'token', data: 'x', metadata: { k: 'v' } })
       const number = await vault().tenantNumber(tenantId)
@@ -370,7 +370,7 @@ onSqliteAlone(
       }
     }
 
-    test('C29.4 C27.2 a planted schema keeps no key alive: nothing is revoked that the answer does not say', async () => {
+    test('a planted schema keeps no key alive: nothing is revoked that the answer does not say (C29.4, C27.2)', async () => {
       const { keys, tenantId } = await vault().tenant(ownerAndManager)
       const number = await vault().tenantNumber(tenantId)
       const { id } = granted(await vault().get('/applications/key', keys.owner))
@@ -394,7 +394,7 @@ onSqliteAlone(
       assert.ok(vault().log.some(line => line.includes('the schema was changed by something else')))
     })
 
-    test('C11.3 C27.2 a planted table whose foreign keys point at the vault keeps no key alive and no cvc', async () => {
+    test('a planted table whose foreign keys point at the vault keeps no key alive and no cvc (C11.3, C27.2)', async () => {
       const { keys } = await vault().tenant(ownerAndManager)
       const card = { type: 'card', data: { number: '4242424242424242', cvc: '123' } }
       const [kept, deleted] = [await vault().create(keys.owner, card), await vault().create(keys.owner, card)]
@@ -469,7 +469,7 @@ onSqliteAlone(
       },
     ]
     for (const { name, table, plant, method } of planted)
-      test(`C11.3 C31.7 nothing is written or read through ${name}`, async () => {
+      test(`nothing is written or read through ${name} (C11.3, C31.7)`, async () => {
         const { keys } = await vault().tenant({ owner })
         const card = { type: 'card', data: { number: '4242424242424242', cvc: '123' } }
         const { id } = await vault().create(keys.owner, card)

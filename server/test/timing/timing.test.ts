@@ -39,7 +39,7 @@ const withGrantsAtRest = async <T>(store: Store, work: () => Promise<T>): Promis
 
 // Times are measured by hand, with `npm run test:timing`; this checks that the same work is done.
 onEveryEngine('requests that their sender must not be able to tell apart', vault => {
-  test('C2.13 C30.3 §1.3 make the same calls to storage and get the same answer', async () => {
+  test('make the same calls to storage and get the same answer (C2.13, C30.3, §1.3)', async () => {
     for (const { name, kinds } of await prepareLookAlikes(vault(), 3)) {
       const seen = await withGrantsAtRest(vault().store, async () => {
         // Reads that happen once and are then cached are not compared.

@@ -19,7 +19,7 @@ const draws = fc.array(fc.nat(1_000_000), { minLength: 1, maxLength: 40 })
 const digits = (minLength: number, maxLength: number): fc.Arbitrary<string> =>
   fc.array(fc.constantFrom(...'0123456789'), { minLength, maxLength }).map(list => list.join(''))
 
-test('C21 alias_card keeps the length and what it is told to keep, and its aliases never pass Luhn', () => {
+test('alias_card keeps the length and what it is told to keep, and its aliases never pass Luhn (C21)', () => {
   fc.assert(
     fc.property(digits(12, 19), fc.boolean(), draws, (number, last4, seed) => {
       const made = alias(`alias_card: false, ${last4}`, number, fromSeed(seed))
@@ -32,7 +32,7 @@ test('C21 alias_card keeps the length and what it is told to keep, and its alias
   )
 })
 
-test('C21 alias_preserve_format keeps character classes and separators, and its aliases never look like a card number', () => {
+test('alias_preserve_format keeps character classes and separators, and its aliases never look like a card number (C21)', () => {
   const text = fc.string({
     unit: fc.constantFrom(...'01234567890123456789-_. aZé😀\ud800'),
     minLength: 12,
@@ -71,7 +71,7 @@ test('C21 alias_preserve_format keeps character classes and separators, and its 
   )
 })
 
-test('C21 a card number with dashes gets an alias that fails Luhn, whatever is drawn', () => {
+test('a card number with dashes gets an alias that fails Luhn, whatever is drawn (C21)', () => {
   for (let draw = 0; draw < 10; draw++) {
     const made = alias('alias_preserve_format: 0, 4', '4242-4242-4242-4242', below => draw % below)
     assert.match(String(made), /^\d{4}-\d{4}-\d{4}-4242$/)
@@ -80,7 +80,7 @@ test('C21 a card number with dashes gets an alias that fails Luhn, whatever is d
 })
 
 for (const separator of ['-', ' ', '.', '_', ', '])
-  test(`C21 a card number whose digits are grouped by "${separator}" gets an alias that fails Luhn`, () => {
+  test(`a card number whose digits are grouped by "${separator}" gets an alias that fails Luhn (C21)`, () => {
     const value = ['4242', '4242', '4242', '4242', '12345'].join(separator)
     for (let draw = 0; draw < 10; draw++) {
       const made = String(alias('alias_preserve_format: 0, 5', value, below => draw % below))
@@ -89,7 +89,7 @@ for (const separator of ['-', ' ', '.', '_', ', '])
   })
 
 for (const group of ['1', '10', '123'])
-  test(`C21.4 a long text of digits in groups of ${group.length} gets an alias without a look-alike, whatever is drawn`, () => {
+  test(`a long text of digits in groups of ${group.length} gets an alias without a look-alike, whatever is drawn (C21.4)`, () => {
     const value = Array(40).fill(group).join(' ')
     for (let draw = 0; draw < 10; draw++) {
       const made = String(alias('alias_preserve_format', value, below => draw % below))
@@ -111,7 +111,7 @@ for (const [text, isLookAlike] of [
   [`${'0'.repeat(11)}-1-${'0'.repeat(20)}`, false],
   ['1-000000-000000', true],
 ] as const)
-  test(`C21.4 ${text} ${isLookAlike ? 'looks' : 'does not look'} like a card number`, () =>
+  test(`${text} ${isLookAlike ? 'looks' : 'does not look'} like a card number (C21.4)`, () =>
     assert.equal(holdsLookAlike(text), isLookAlike))
 
 for (const after of [
@@ -123,20 +123,20 @@ for (const after of [
   "replace: '4', ''",
   'last4',
 ])
-  test(`C21 an alias keeps its randomness: ${after} must not follow it`, () => {
+  test(`an alias keeps its randomness: ${after} must not follow it (C21)`, () => {
     assert.throws(
       () => compileExpression(`{{ data | alias_card | ${after} }}`, 'id'),
       /must not follow an alias/,
     )
   })
 
-test('C21 filters that keep all of an alias may follow it', () => {
+test('filters that keep all of an alias may follow it (C21)', () => {
   const text =
     "{{ data | alias_preserve_format: 2 | prepend: 'a' | append: 'b' | upcase | downcase | capitalize }}"
   assert.match(String(render(text, '1234567890', 'id', () => 7)), /^A1277777777b$/)
 })
 
-test('C21 alias_preserve_length keeps only the length and the ends', () => {
+test('alias_preserve_length keeps only the length and the ends (C21)', () => {
   const made = alias('alias_preserve_length: 2, 1', 'ab-cd-éf-gh', fromSeed([1, 2, 3, 61]))
   assert.match(String(made), /^ab[0-9A-Za-z]{8}h$/)
 })
@@ -156,12 +156,12 @@ const refused: readonly (readonly [filter: string, data: Json, message: RegExp])
   ['alias_preserve_length: 16, 0', '4242424242424242,abcdefgh', /must not hold a card number/],
 ]
 for (const [filter, data, message] of refused)
-  test(`C21 ${filter} on ${JSON.stringify(data)} is refused`, () => {
+  test(`${filter} on ${JSON.stringify(data)} is refused (C21)`, () => {
     // A high draw makes letters, so that nothing random joins the digits that are kept.
     assert.throws(() => alias(filter, data, below => below - 1), message)
   })
 
-test('C21.4 a card number that is kept is refused even if the digits drawn next to it make a longer number of it', () => {
+test('a card number that is kept is refused even if the digits drawn next to it make a longer number of it (C21.4)', () => {
   const draw = () => alias('alias_preserve_length: 16', '4242424242424242abcdefgh', () => 0)
   assert.throws(draw, /must not hold a card number/)
 })
@@ -172,11 +172,11 @@ for (const [short, full, data] of [
   ['alias_preserve_format: 3', 'alias_preserve_format: 3, 0', 'ABC12345DEF'],
   ['alias_preserve_length', 'alias_preserve_length: 0, 0', 'some@where'],
 ] as const)
-  test(`C21 ${short} keeps no more than it is told to`, () => {
+  test(`${short} keeps no more than it is told to (C21)`, () => {
     assert.equal(alias(short, data, fromSeed([7, 1, 4])), alias(full, data, fromSeed([7, 1, 4])))
   })
 
-test('C21 an alias that keeps nothing tells nothing about the value', () => {
+test('an alias that keeps nothing tells nothing about the value (C21)', () => {
   const zero = () => 0
   const [one, other] = ['5555555555554444', '4242424242424242'].map(card => alias('alias_card', card, zero))
   assert.equal(one, other)
@@ -186,12 +186,12 @@ test('C21 an alias that keeps nothing tells nothing about the value', () => {
   )
 })
 
-test('C21 a 19-digit number leaves room to keep both the BIN and the last four digits', () => {
+test('a 19-digit number leaves room to keep both the BIN and the last four digits (C21)', () => {
   const made = alias('alias_card: "true", "true"', '4242424242424242424', () => 7)
   assert.match(String(made), /^42424242\d{7}2424$/)
 })
 
-test('C16 without a source of randomness an alias fails instead of repeating itself', () => {
+test('without a source of randomness an alias fails instead of repeating itself (C16)', () => {
   const expression = compileExpression('{{ data | alias_preserve_length: 0, 0 }}', 'id')
   assert.throws(() => expression.render({ data: 'abcdefgh' }), /a source of randomness is needed/)
 })

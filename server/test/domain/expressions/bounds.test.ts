@@ -81,7 +81,7 @@ const paidFor: readonly Json[] = [
   { a: { b: {} }, c: [{ d: 'e' }, { d: 'f' }] },
 ]
 for (const value of paidFor)
-  test(`C20.7 ${stringify(value)} is counted by its characters`, () => {
+  test(`${stringify(value)} is counted by its characters (C20.7)`, () => {
     let counted = 0
     walk(value, characters => {
       counted += characters
@@ -90,7 +90,7 @@ for (const value of paidFor)
   })
 
 for (const [text, data] of bombs)
-  test(`C20 ${text.slice(0, 60)} is refused as too much work`, () => {
+  test(`${text.slice(0, 60)} is refused as too much work (C20)`, () => {
     const { value } = costOf(text, data)
     assert.equal(value, undefined)
   })
@@ -111,13 +111,13 @@ const affordable: readonly (readonly [text: string, data: Json, use?: Use])[] = 
   ['{{ data | last4 }}', large, 'index'],
 ]
 for (const [text, data, use] of affordable)
-  test(`C20 a value of the largest size still renders: ${text} as ${use ?? 'mask'}`, () => {
+  test(`a value of the largest size still renders: ${text} as ${use ?? 'mask'} (C20)`, () => {
     const { value } = costOf(text, data, use)
     assert.notEqual(value, undefined)
   })
 
 /** A caller who may not read the data could time them (C13). */
-test('C13 C20.7 what is hashed may take a tenth of what is shown', () => {
+test('what is hashed may take a tenth of what is shown (C13, C20.7)', () => {
   const heavy = `{{ data | pad_left: 20000 ${'| upcase '.repeat(5)}| size }}`
   assert.notEqual(costOf(heavy, 'x').value, undefined)
   for (const use of ['index', 'fingerprint'] as const) assert.equal(costOf(heavy, 'x', use).value, undefined)
@@ -220,7 +220,7 @@ const hardWork = (size: number): Readonly<Record<string, readonly [text: string,
 /** Only for ids, and bounded by the length of one. */
 const aliases = ['alias_card', 'alias_preserve_format', 'alias_preserve_length']
 
-test('C20.7 there is hard work for every filter', () => {
+test('there is hard work for every filter (C20.7)', () => {
   assert.deepEqual(
     Object.keys(hardWork(1_000))
       .filter(name => name !== '')
@@ -230,7 +230,7 @@ test('C20.7 there is hard work for every filter', () => {
 })
 
 for (const [name, chains] of Object.entries(hardWork(1_000_000)))
-  test(`C20.7 on a value of the largest size, ${name || 'what is shown'} is refused or keeps within the steps`, () => {
+  test(`on a value of the largest size, ${name || 'what is shown'} is refused or keeps within the steps (C20.7)`, () => {
     for (const [text, data] of chains) {
       costOf(text, data)
       const twenty = costOf(text.repeat(Math.floor(limits.expressionCharactersMax / text.length)), data)
@@ -252,7 +252,7 @@ const cpuOf = (work: () => unknown): number => {
   return user + system
 }
 
-test('docs/decisions/0020: a step takes about as long whichever filter spends it', () => {
+test('a step takes about as long whichever filter spends it (docs/decisions/0020)', () => {
   const render = (text: string, data: Json): number => {
     const budget = new Budget(Number.POSITIVE_INFINITY)
     try {
@@ -306,20 +306,20 @@ const growing: readonly (readonly [text: string, data: Json])[] = [
   ['{{ 0 | date: data }}', '%A'.repeat(200)],
 ]
 for (const [text, data] of growing)
-  test(`C20 the cost covers what is read and what is produced: ${text}`, () => {
+  test(`the cost covers what is read and what is produced: ${text} (C20)`, () => {
     const { value, steps } = costOf(text, data)
     assert(typeof value === 'string')
     assert(steps >= stringify(data).length - 8 + value.length)
   })
 
-test('C20 values of equal length cost the same, and the cost stays near their length', () => {
+test('values of equal length cost the same, and the cost stays near their length (C20)', () => {
   const text = "{{ data | append: 'x' | upcase }}"
   assert.equal(costOf(text, 'abc').steps, costOf(text, 'xyz').steps)
   const more = costOf(text, 'a'.repeat(20_000)).steps - costOf(text, 'a'.repeat(10_000)).steps
   assert(more <= 10_000 * limits.expressionStepsPerCharacter)
 })
 
-test('C20 expressions that share a budget cannot render a large value over and over', () => {
+test('expressions that share a budget cannot render a large value over and over (C20)', () => {
   const scope = { data: large }
   const budget = budgetFor('mask', scope)
   const leaf = compileExpression('{{ data }}', 'mask')
@@ -327,13 +327,13 @@ test('C20 expressions that share a budget cannot render a large value over and o
   assert.throws(() => leaf.render(scope, undefined, budget), /takes too much work to evaluate/)
 })
 
-test('C20 nesting deeper than any legal body is refused, not recursed into', () => {
+test('nesting deeper than any legal body is refused, not recursed into (C20)', () => {
   let deep: Json = 1
   for (let level = 0; level < 5_000; level++) deep = [deep]
   assert.throws(() => compileExpression('{{ data | stringify }}', 'mask').render({ data: deep }), /too deep/)
 })
 
-test('C20 the cache of compiled expressions is bounded and keeps the newer half', () => {
+test('the cache of compiled expressions is bounded and keeps the newer half (C20)', () => {
   const cache = new Memo<number>(4)
   const made: string[] = []
   const use = (key: string): number => cache.getOrMake(key, () => made.push(key))

@@ -26,11 +26,11 @@ const typed: readonly (readonly [text: string, data: Json, value: Json, type: Js
   ['literal', 8, 'literal', 'string'],
 ]
 for (const [text, data, value, type] of typed)
-  test(`C14 ${text} on ${JSON.stringify(data)} has the JSON type ${type}`, () => {
+  test(`${text} on ${JSON.stringify(data)} has the JSON type ${type} (C14)`, () => {
     assert.deepEqual(compileExpression(text, 'fingerprint').renderTyped({ data }), { value, type })
   })
 
-test('C7 key order and the spelling of a number make no difference to a fingerprint', () => {
+test('key order and the spelling of a number make no difference to a fingerprint (C7)', () => {
   const render = (data: Json): Json =>
     compileExpression('{{ data | stringify }}', 'fingerprint').render({ data })
   assert.equal(render({ b: { d: 1, c: 2 }, a: 3 }), '{"a":3,"b":{"c":2,"d":1}}')
@@ -48,7 +48,7 @@ for (const [chain, text] of [
   ["split: '' | last", '3'],
   ["append: ''", '4111111111111110023'],
 ] as const)
-  test(`C14 C21 in a fingerprint too, ${chain} works on the digits of a number that no double holds`, () => {
+  test(`in a fingerprint too, ${chain} works on the digits of a number that no double holds (C14, C21)`, () => {
     const render = (data: Json): Json =>
       compileExpression(`{{ data | ${chain} }}`, 'fingerprint').render({ data })
     assert.equal(render(large), text)
@@ -56,12 +56,12 @@ for (const [chain, text] of [
     assert.equal(render(exactNumber('41111111111111100230e-1')), text)
   })
 
-test('C22 outside fingerprints stringify keeps the key order that was sent', () => {
+test('outside fingerprints stringify keeps the key order that was sent (C22)', () => {
   const text = '{{ data | stringify }}'
   assert.equal(compileExpression(text, 'mask').render({ data: { b: 1, a: 2 } }), '{"b":1,"a":2}')
 })
 
-test('C14.5 §2.4 the expression of the type fingerprints data of any length, one of the caller is bounded', () => {
+test('the expression of the type fingerprints data of any length, one of the caller is bounded (C14.5, §2.4)', () => {
   const data = new Secret<Json>('x'.repeat(5_000_000))
   const render = (more: { fingerprintExpression?: string }): unknown =>
     renderFingerprint({ data, type: token, ...more })

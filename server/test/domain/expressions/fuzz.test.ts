@@ -110,15 +110,15 @@ const nothingButExpressionErrors = (text: string, use: Use, data: Json): void =>
   assert(budget.spent <= most)
 }
 
-test('C20 whatever the text, only ExpressionError is thrown', () => {
+test('whatever the text, only ExpressionError is thrown (C20)', () => {
   fc.assert(fc.property(mess, uses, nested, nothingButExpressionErrors), { numRuns: 2_000 })
 })
 
-test('C20 whatever the filters are given, only ExpressionError is thrown, within the budget', () => {
+test('whatever the filters are given, only ExpressionError is thrown, within the budget (C20)', () => {
   fc.assert(fc.property(sentence, uses, nested, nothingButExpressionErrors), { numRuns: 4_000 })
 })
 
-test('C20 any text at all compiles or is refused', () => {
+test('any text at all compiles or is refused (C20)', () => {
   const text = fc.oneof(fc.string({ unit: anyCharacter }), fc.string({ unit: 'grapheme' }))
   fc.assert(
     fc.property(

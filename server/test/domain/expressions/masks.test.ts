@@ -4,20 +4,20 @@ import { fails, table } from './table.ts'
 const dashed = '3622-7206-2716-5567'
 const exact = exactNumber('12345678901234567890')
 
-table('C22.3 vector', 'mask', [['reveal_last: 4', 'Sensitive Value', 'XXXXXXXXXXXalue']])
-table('C22.4 vector', 'mask', [["reveal_last: 3, '#'", '36227206271667', '###########667']])
-table('C22.5 vector', 'mask', [['reveal_last: 4', '1234', 'XXXX']])
-table('C22.6 vector', 'mask', [['reveal: 7, 4, \'#\', "-"', dashed, '3622-72##-####-5567']])
-table('C22.7 vector', 'mask', [['reveal: 10, 9', dashed, 'X'.repeat(19)]])
-table('C22.8 vector', 'mask', [['card_mask: "true","true"', '4242424242424242', '42424242XXXX4242']])
-table('C22.9 vector', 'mask', [["pad_left: 6,'0'", '1234', '001234']])
-table('C22.10 vector', 'mask', [
+table('vector (C22.3)', 'mask', [['reveal_last: 4', 'Sensitive Value', 'XXXXXXXXXXXalue']])
+table('vector (C22.4)', 'mask', [["reveal_last: 3, '#'", '36227206271667', '###########667']])
+table('vector (C22.5)', 'mask', [['reveal_last: 4', '1234', 'XXXX']])
+table('vector (C22.6)', 'mask', [['reveal: 7, 4, \'#\', "-"', dashed, '3622-72##-####-5567']])
+table('vector (C22.7)', 'mask', [['reveal: 10, 9', dashed, 'X'.repeat(19)]])
+table('vector (C22.8)', 'mask', [['card_mask: "true","true"', '4242424242424242', '42424242XXXX4242']])
+table('vector (C22.9)', 'mask', [["pad_left: 6,'0'", '1234', '001234']])
+table('vector (C22.10)', 'mask', [
   ['stringify', 8.99, '8.99'],
   ['stringify', 'x', 'x'],
   ['stringify', { a: [1, null], b: 'x' }, '{"a":[1,null],"b":"x"}'],
 ])
 
-table('C22.1 a mask hides a value entirely if it is no longer than the part to be shown', 'mask', [
+table('a mask hides a value entirely if it is no longer than the part to be shown (C22.1)', 'mask', [
   ['last4', '12345', '2345'],
   ['last4', '1234', 'XXXX'],
   ['last4', '1', 'X'],
@@ -41,7 +41,7 @@ table('C22.1 a mask hides a value entirely if it is no longer than the part to b
   ['card_bin', '4242424', '424242'],
 ])
 
-table('C22.1 outside masks last4 and reveal_last show even short values', 'index', [
+table('outside masks last4 and reveal_last show even short values (C22.1)', 'index', [
   ['last4', '123', '123'],
   ['last4', '12345', '2345'],
   ['reveal_last: 4', '1234', '1234'],
@@ -49,7 +49,7 @@ table('C22.1 outside masks last4 and reveal_last show even short values', 'index
   ['card_bin', '4242', '4242'],
 ])
 
-table('C21.1 reveal filters count characters', 'mask', [
+table('reveal filters count characters (C21.1)', 'mask', [
   ["reveal: 0, 4, 'X', '-'", '123-45-6789', 'XXX-XX-6789'],
   ["reveal: 0, 4, 'X', '-'", '123456789', 'XXXXX6789'],
   ['reveal: 1, 1', 'a😀b', 'aXb'],
@@ -73,7 +73,7 @@ table('C21.1 reveal filters count characters', 'mask', [
   ['last4', { a: 1 }, fails('text or a number is needed')],
 ])
 
-table('C22.2 the BIN has 6 digits if the number has fewer than 16, otherwise 8', 'mask', [
+table('the BIN has 6 digits if the number has fewer than 16, otherwise 8 (C22.2)', 'mask', [
   ['card_bin', '378282246310005', '378282'],
   ['card_bin', '4242424242424242', '42424242'],
   ['card_bin', '4242 4242-4242 4242', '42424242'],
@@ -94,7 +94,7 @@ table('C22.2 the BIN has 6 digits if the number has fewer than 16, otherwise 8',
 ])
 
 const card = { number: '4242424242424242', expiration_month: 3, expiration_year: 2031 }
-table('C21.1 card_exp formats the month and the year', 'mask', [
+table('card_exp formats the month and the year (C21.1)', 'mask', [
   ["card_exp: 'MM/YY'", card, '03/31'],
   ["card_exp: 'MM/YYYY'", card, '03/2031'],
   ["card_exp: 'MM/YY'", { expiration_month: 1, expiration_year: 2031 }, '01/31'],

@@ -38,9 +38,10 @@ describe('the words of a search query', () => {
     ['data:𝒳y', ['data=𝒳y']],
   ]
   for (const [query, lexemes] of read)
-    test(`C26.3 C26.4 C26.5 reads ${query}`, () => assert.deepEqual(readLexemes(query).map(show), lexemes))
+    test(`reads ${query} (C26.3, C26.4, C26.5)`, () =>
+      assert.deepEqual(readLexemes(query).map(show), lexemes))
 
-  test('C26.9 positions count characters from 1, not code units', () => {
+  test('positions count characters from 1, not code units (C26.9)', () => {
     const lexemes = readLexemes('data:"𝒳𝒳" ( type:card')
     assert.deepEqual(
       lexemes.map(lexeme => lexeme.position),
@@ -71,6 +72,6 @@ describe('the words of a search query', () => {
     ['"a":b', 1],
   ]
   for (const [query, position] of refused)
-    test(`C26.9 refuses ${query} at character ${position}`, () =>
+    test(`refuses ${query} at character ${position} (C26.9)`, () =>
       assert.equal(positionOf(faultOf(() => readLexemes(query))), position))
 })

@@ -80,10 +80,10 @@ describe('whether an opened token matches a query', () => {
     ['C26.4', 'NOT (type:card OR data:1815)', false],
   ]
   for (const [id, query, expected] of cases)
-    test(`${id} ${query} ${expected ? 'matches' : 'does not match'}`, () =>
+    test(`${query} ${expected ? 'matches' : 'does not match'} (${id})`, () =>
       assert.equal(matches(query), expected))
 
-  test('C26.7 under redact a data or fingerprint term never matches, and its negation always does', () => {
+  test('under redact a data or fingerprint term never matches, and its negation always does (C26.7)', () => {
     for (const query of ['data:1815', 'fingerprint:FpAbC']) {
       assert.equal(matches(query, 'redact'), false)
       assert.equal(matches(`NOT ${query}`, 'redact'), true)
@@ -92,14 +92,14 @@ describe('whether an opened token matches a query', () => {
     assert.equal(matches('type:token metadata.City:zürich', 'redact'), true)
   })
 
-  test('C26.5 a token that was never changed matches no modified_at or modified_by', () => {
+  test('a token that was never changed matches no modified_at or modified_by (C26.5)', () => {
     const { modifiedAt: _at, modifiedBy: _by, ...unchanged } = token
     for (const query of ['modified_at:[* TO *]', `modified_by:${editor}`])
       assert.equal(matchesQuery(parseQuery(query), unchanged, 'reveal', nameOfTerm), false)
   })
 })
 
-test('C20.7 C26.6 a search renders no search index: it asks what the token keeps of them', t => {
+test('a search renders no search index: it asks what the token keeps of them (C20.7, C26.6)', t => {
   const exposed = t.mock.method(token.data, 'expose').mock
   const query = `${Array.from({ length: 30 }, (_, at) => `-data:${at} `).join('')} data:1815`
   assert.equal(matches(query), true)

@@ -37,9 +37,9 @@ describe('the structure of a search query', () => {
     ['(a)(b)', '(a&b)'],
   ]
   for (const [query, expected] of read)
-    test(`C26.4 ${query} is read as ${expected}`, () => assert.equal(structure(query), expected))
+    test(`${query} is read as ${expected} (C26.4)`, () => assert.equal(structure(query), expected))
 
-  test('C26.3 every field is known by its own name', () => {
+  test('every field is known by its own name (C26.3)', () => {
     const query =
       'id:x type:card data:x fingerprint:x container:/a/ metadata.k:x created_by:x created_at:2026-01-01 modified_by:x modified_at:2026-01-01'
     assert.equal(
@@ -80,10 +80,10 @@ describe('the structure of a search query', () => {
     ['modified_at:[a TO *]', 13],
   ]
   for (const [query, position] of refused)
-    test(`C26.9 refuses "${query}" at character ${position}`, () =>
+    test(`refuses "${query}" at character ${position} (C26.9)`, () =>
       assert.equal(positionOf(faultOf(() => parseQuery(query))), position))
 
-  test('C26.9 C2.5 an error never repeats what was sent, but suggests a known field', () => {
+  test('an error never repeats what was sent, but suggests a known field (C26.9, C2.5)', () => {
     for (const query of [
       '4242424242424242',
       '4242424242424242:x',
@@ -97,7 +97,7 @@ describe('the structure of a search query', () => {
     )
   })
 
-  test('C26.9 the number of terms and the depth are bounded', () => {
+  test('the number of terms and the depth are bounded (C26.9)', () => {
     const terms = (count: number): string => Array(count).fill('id:x').join(' ')
     const nested = (depth: number): string => `${'('.repeat(depth)}id:x${')'.repeat(depth)}`
     parseQuery(terms(limits.searchTerms))

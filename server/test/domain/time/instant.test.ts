@@ -18,7 +18,7 @@ const instant = fc.oneof(
 )
 const offset = fc.oneof(fc.constant(0), fc.integer({ min: -1_439, max: 1_439 }))
 
-test('C5.5 C5.6 a time is written as JavaScript writes it, with its offset, whatever was written before', () =>
+test('a time is written as JavaScript writes it, with its offset, whatever was written before (C5.5, C5.6)', () =>
   fc.assert(
     fc.property(fc.array(fc.tuple(instant, offset), { minLength: 2, maxLength: 10 }), times => {
       for (const [at, offsetMinutes] of times)

@@ -12,7 +12,7 @@ import { token } from '../../../src/domain/tokens/types/token.ts'
 
 const number = '4242424242424242'
 
-test('C13 if the data holds no card number to judge a mask by, the mask counts as disclosing it', () => {
+test('if the data holds no card number to judge a mask by, the mask counts as disclosing it (C13)', () => {
   const odd: Json[] = [null, 1, [], [number], {}, { number: 4242 }, { number: null }, { pan: number }]
   for (const data of odd)
     for (const type of [card, cardNumber])
@@ -20,7 +20,7 @@ test('C13 if the data holds no card number to judge a mask by, the mask counts a
         assert.equal(disclosesCard(mask, type, data), true, `${type.name} ${JSON.stringify(data)}`)
 })
 
-test('C13 a mask is judged by how much of the card number it renders, or not at all for types without one', () => {
+test('a mask is judged by how much of the card number it renders, or not at all for types without one (C13)', () => {
   for (const { type, data, path } of [
     { type: card, data: { number }, path: 'data.number' },
     { type: cardNumber, data: number, path: 'data' },
@@ -50,12 +50,12 @@ const shown: { text: string; of: string; isTooMuch: boolean }[] = [
   { text: '50000000-0611', of: '500000000611', isTooMuch: true },
 ]
 for (const { text, of, isTooMuch } of shown)
-  test(`C13 ${text} shows ${isTooMuch ? 'too much' : 'no more than is allowed'} of ${of}`, () => {
+  test(`${text} shows ${isTooMuch ? 'too much' : 'no more than is allowed'} of ${of} (C13)`, () => {
     assert.equal(disclosesCard(text, card, { number: of }), isTooMuch)
     assert.equal(disclosesCard({ [text]: 'a key' }, card, { number: of }), isTooMuch)
   })
 
-test('C13.6 a mask may show each of the first eight and last four digits, but none between them', () => {
+test('a mask may show each of the first eight and last four digits, but none between them (C13.6)', () => {
   const isTooMuch = Array.from(number, (_, at) =>
     disclosesCard(`{{ data.number | slice: ${at}, 1 }}`, card, { number }),
   )
@@ -66,13 +66,13 @@ test('C13.6 a mask may show each of the first eight and last four digits, but no
   )
 })
 
-test('C13.6 a mask may show eight digits in a row of a twelve-digit number, but not nine', () => {
+test('a mask may show eight digits in a row of a twelve-digit number, but not nine (C13.6)', () => {
   const shows = (count: number): boolean =>
     disclosesCard(`{{ data.number | slice: 0, ${count} }}`, card, { number: '500000000611' })
   assert.deepEqual([shows(8), shows(9)], [false, true])
 })
 
-test('C13.6 C20.7 a harmless mask for which no work is left is refused for the work, not for what it shows', () => {
+test('a harmless mask for which no work is left is refused for the work, not for what it shows (C13.6, C20.7)', () => {
   const told = (steps: number): string[] => {
     const issues: Issue[] = []
     const content = {

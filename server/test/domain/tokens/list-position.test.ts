@@ -14,11 +14,11 @@ const positions: readonly ListPosition[] = [
   { createdAt: 1, id: 'a' },
 ]
 
-test('C24.4 newest first, ties by the bytes of the id', () => {
+test('newest first, ties by the bytes of the id (C24.4)', () => {
   assert.deepEqual([...positions].reverse().sort(inListOrder), positions)
 })
 
-test('SECURITY.md: a walk through a list goes on from every position only to a later one', () => {
+test('a walk through a list goes on from every position only to a later one (SECURITY.md)', () => {
   for (const [from, start] of positions.entries())
     for (const [to, next] of positions.entries()) {
       const walk = () => requireProgress(start, next)

@@ -14,7 +14,7 @@ const inIds: readonly (readonly [id: string, number: string, isFound: boolean])[
   ['12345679', '12345678', false],
 ]
 for (const [id, number, isFound] of inIds)
-  test(`C16.6 ${id} ${isFound ? 'contains' : 'does not contain'} the number ${number}`, () =>
+  test(`${id} ${isFound ? 'contains' : 'does not contain'} the number ${number} (C16.6)`, () =>
     assert.equal(containsNumber(id, ['000', number]), isFound))
 
 const inMetadata: readonly (readonly [metadata: JsonObject, number: string, paths: readonly string[]])[] = [
@@ -32,7 +32,7 @@ const inMetadata: readonly (readonly [metadata: JsonObject, number: string, path
   [{ a1234: 'x' }, '1234', []],
 ]
 for (const [metadata, number, paths] of inMetadata)
-  test(`C16.8 metadata ${JSON.stringify(metadata)} ${paths.length > 0 ? 'contains' : 'does not contain'} the number ${number}`, () => {
+  test(`metadata ${JSON.stringify(metadata)} ${paths.length > 0 ? 'contains' : 'does not contain'} the number ${number} (C16.8)`, () => {
     const issues: Issue[] = []
     checkMetadataNumbers(metadata, ['999999999', number], 'metadata', issues)
     assert.deepEqual(

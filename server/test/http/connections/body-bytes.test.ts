@@ -21,7 +21,7 @@ describe('the bytes of a body that arrives after its head', () => {
   const head = (...fields: readonly string[]): string =>
     ['POST / HTTP/1.1', 'Host: x', ...fields, '', ''].join('\r\n')
 
-  test('§4.2.1 a body is read as it was sent, in however many pieces', async () => {
+  test('a body is read as it was sent, in however many pieces (§4.2.1)', async () => {
     const { socket, exchange } = await send(head('Transfer-Encoding: chunked'))
     const whole = bodyBytes(...exchange, () => true)
     for (const piece of ['3\r\none\r\n', '4\r\n two\r', '\n0\r\n\r\n']) socket.write(piece)
@@ -29,7 +29,7 @@ describe('the bytes of a body that arrives after its head', () => {
     socket.destroy()
   })
 
-  test('C8.2 a body takes up little more than its bytes, in however small chunks', async () => {
+  test('a body takes up little more than its bytes, in however small chunks (C8.2)', async () => {
     const { socket, exchange } = await send(head('Transfer-Encoding: chunked'))
     const [request] = exchange
     const start = heldBytes()
@@ -47,13 +47,13 @@ describe('the bytes of a body that arrives after its head', () => {
     assert.ok(heldMore < 10 * chunks, `${heldMore} bytes`)
   })
 
-  test('C2.19 a body is refused when more than the limit is announced, before a byte of it is read', async () => {
+  test('a body is refused when more than the limit is announced, before a byte of it is read (C2.19)', async () => {
     const { socket, exchange } = await send(head('Content-Length: 1048577'))
     await assert.rejects(async () => bodyBytes(...exchange, () => true), { code: 'bodyTooLarge' })
     socket.destroy()
   })
 
-  test('C37 a body for which there is no room is refused, whether it is announced or grows', async () => {
+  test('a body for which there is no room is refused, whether it is announced or grows (C37.6)', async () => {
     for (const [fields, body, asked] of [
       [['Content-Length: 100'], '', [100]],
       [['Transfer-Encoding: chunked'], '64\r\n', [0, 200]],
@@ -71,7 +71,7 @@ describe('the bytes of a body that arrives after its head', () => {
     }
   })
 
-  test('C2.10 nobody waits for the rest of a body whose sender has left', async () => {
+  test('nobody waits for the rest of a body whose sender has left (C2.10)', async () => {
     const { socket, exchange } = await send(`${head('Content-Length: 100')}some of it`)
     const never = bodyBytes(...exchange, () => true)
     socket.destroy()

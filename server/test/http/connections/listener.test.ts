@@ -76,7 +76,7 @@ for (const wire of wires)
     describe(`a connection over ${wire} that begins with ${reader}`, () => {
       const listening = new Listening(wire, strictReader)
 
-      test('C2.10 requests that follow one another are answered, each with its own body', async () => {
+      test('requests that follow one another are answered, each with its own body (C2.10)', async () => {
         holding(listening)
         const both = await listening.open()
         const got = reading(both.client)
@@ -93,7 +93,7 @@ for (const wire of wires)
       })
 
       for (const sent of ['one by one', 'at once'] as const)
-        test(`C27.1 C2.10 requests that arrive before the previous answer are begun when it is given, in order (${sent})`, async () => {
+        test(`requests that arrive before the previous answer are begun when it is given, in order (${sent}) (C27.1, C2.10)`, async () => {
           const { begun, answerHeld } = holding(listening)
           const both = await listening.openWith(get('/held'))
           const got = reading(both.client)
@@ -111,7 +111,7 @@ for (const wire of wires)
           assert.deepEqual(bodies(got.text), ['/held', '/bx', '/held', '/c', '/d'])
         })
 
-      test('C2.10 a request has its own body, whatever other connections bring meanwhile', async () => {
+      test('a request has its own body, whatever other connections bring meanwhile (C2.10)', async () => {
         const { answerHeld } = holding(listening)
         const { client } = await listening.openWith(post('/held', 'mine'))
         const other = await listening.openWith(post('/them', 'none'))
@@ -122,7 +122,7 @@ for (const wire of wires)
       })
 
       for (const fields of [[], ['TE: trailers']])
-        test(`C2.10 a request in pieces is answered, wherever it is cut (${fields.join() || 'plain'})`, async () => {
+        test(`a request in pieces is answered, wherever it is cut (${fields.join() || 'plain'}) (C2.10)`, async () => {
           holding(listening)
           const whole = post('/a', 'body', ...fields)
           for (const cut of [1, 10, whole.length - 5, whole.length - 4, whole.length - 1]) {
@@ -133,7 +133,7 @@ for (const wire of wires)
           }
         })
 
-      test('C2.23 no further request is begun while the client has not read its answer', async () => {
+      test('no further request is begun while the client has not read its answer (C2.23)', async () => {
         const { begun } = holding(listening)
         const { client, served } = await listening.openWith(get('/long'))
         client.pause().write(get('/b'))
@@ -145,7 +145,7 @@ for (const wire of wires)
         assert.ok(got.text.length > 8 * mebibyte)
       })
 
-      test('C2.23 little of what a client sends is read while its first request is worked on, and everything is answered', async () => {
+      test('little of what a client sends is read while its first request is worked on, and everything is answered (C2.23)', async () => {
         const { answerHeld } = holding(listening)
         const both = await listening.openWith(get('/held'))
         const got = reading(both.client)
@@ -158,7 +158,7 @@ for (const wire of wires)
         assert.equal(bodies(got.text).length, requests + 2)
       })
 
-      test('C37 other clients are answered between requests that a crowd sends without waiting', async () => {
+      test('other clients are answered between requests that a crowd sends without waiting (C37.3)', async () => {
         let count = 0
         listening.serve = exchange => {
           count++
@@ -175,7 +175,7 @@ for (const wire of wires)
         await until(() => all.every(({ text }) => statuses(text).length === 200))
       })
 
-      test('C2.23 what waits of a client that has left is not begun', async () => {
+      test('what waits of a client that has left is not begun (C2.23)', async () => {
         const { begun } = holding(listening)
         const { client, served } = await listening.openWith(get('/held').repeat(3))
         await until(() => begun.length > 0)
@@ -186,7 +186,7 @@ for (const wire of wires)
       })
 
       for (const first of [1, 51])
-        test(`C2.10 a client that has closed its sending side gets all its answers, and then the connection ends (${first} of 51 requests sent at first)`, async () => {
+        test(`a client that has closed its sending side gets all its answers, and then the connection ends (${first} of 51 requests sent at first) (C2.10)`, async () => {
           const { answerHeld } = holding(listening)
           const { client } = await listening.openWith(get('/held') + get('/x').repeat(first - 1))
           client.end(get('/x').repeat(51 - first))
@@ -196,14 +196,14 @@ for (const wire of wires)
           assert.equal(bodies(await all).length, 51)
         })
 
-      test('C2.10 a client that closes its sending side instead of sending its body is told so', async () => {
+      test('a client that closes its sending side instead of sending its body is told so (C2.10)', async () => {
         holding(listening)
         const { client } = await listening.openWith(head('POST /a', 'Content-Length: 4'))
         client.end()
         assert.deepEqual(statuses(await text(client)), [400])
       })
 
-      test('C37 a client that leaves while its request is worked on is noticed at once', async () => {
+      test('a client that leaves while its request is worked on is noticed at once (C37)', async () => {
         for (const leave of ['reset', 'destroy'] as const) {
           const { held } = holding(listening)
           const { client, served } = await listening.openWith(post('/held', 'body'))
@@ -224,7 +224,7 @@ for (const wire of wires)
         }
       })
 
-      test('C37 nobody waits for the body of a client that has left, whenever it is asked for', async () => {
+      test('nobody waits for the body of a client that has left, whenever it is asked for (C37)', async () => {
         const { held } = holding(listening)
         const fields = ['Content-Length: 100000', 'Expect: 100-continue']
         const { client, served } = await listening.openWith(head('POST /held', ...fields))
@@ -235,7 +235,7 @@ for (const wire of wires)
         await assert.rejects(async () => held[0]?.body(() => true), { code: 'invalidHttp' })
       })
 
-      test('C37 an answer that its client does not read is counted until it is read, or never will be', async () => {
+      test('an answer that its client does not read is counted until it is read, or never will be (C37)', async () => {
         let unread = 0
         const answered: number[] = []
         listening.serve = exchange => {
@@ -278,7 +278,7 @@ for (const wire of wires)
         return { ...both, exchange, stream: exchange.stream(200, { 'content-type': 'text/plain' }) }
       }
 
-      test('C37 an answer of unknown length is sent in chunks, and then the connection goes on', async () => {
+      test('an answer of unknown length is sent in chunks, and then the connection goes on (C37)', async () => {
         const { client, exchange, stream } = await streaming(get('/stream'))
         const got = reading(client)
         await stream.write('one')
@@ -296,7 +296,7 @@ for (const wire of wires)
         await until(() => got.text.endsWith('[next]'))
       })
 
-      test('C37 a client that does not read what is streamed to it holds little, and gets all of it when it reads', async () => {
+      test('a client that does not read what is streamed to it holds little, and gets all of it when it reads (C37)', async () => {
         const { client, served, stream } = await streaming(get('/stream'))
         client.pause()
         const piece = 'x'.repeat(16_384)
@@ -326,7 +326,7 @@ for (const wire of wires)
       })
 
       for (const leaves of ['reset', 'silent'] as const)
-        test(`C37 a client that does not read what is streamed to it ends that when it ${leaves === 'reset' ? 'leaves' : 'stays silent'}`, async () => {
+        test(`a client that does not read what is streamed to it ends that when it ${leaves === 'reset' ? 'leaves' : 'stays silent'} (C37)`, async () => {
           const { client, served, exchange, stream } = await streaming(get('/stream'))
           let isGone = false
           exchange.onGone = () => {
@@ -349,7 +349,7 @@ for (const wire of wires)
           assert.ok(served.destroyed)
         })
 
-      test('C37 a stream that has nothing to say for a while goes on', async () => {
+      test('a stream that has nothing to say for a while goes on (C37)', async () => {
         const { client, served, stream } = await streaming(get('/stream'))
         const got = reading(client)
         await stream.write('one')
@@ -361,7 +361,7 @@ for (const wire of wires)
         await until(() => got.text.endsWith('0\r\n\r\n'))
       })
 
-      test('C37 a client of HTTP/1.0 gets a stream without chunks, up to the end of its connection', async () => {
+      test('a client of HTTP/1.0 gets a stream without chunks, up to the end of its connection (C37)', async () => {
         const { client, stream } = await streaming('GET /stream HTTP/1.0\r\n\r\n')
         const all = text(client)
         await stream.write('one')
@@ -372,7 +372,7 @@ for (const wire of wires)
         assert.ok(answer.endsWith('\r\n\r\nonetwo'))
       })
 
-      test('C2.17 a request is answered once; an answer that cannot be sent leaves room for a problem', async () => {
+      test('a request is answered once; an answer that cannot be sent leaves room for a problem (C2.17)', async () => {
         let faults = 0
         listening.serve = exchange => {
           try {
@@ -392,14 +392,14 @@ for (const wire of wires)
         assert.doesNotMatch(got.text, /^b: c/m)
       })
 
-      test('C2.17 a request of which nothing can be said ends its connection', async () => {
+      test('a request of which nothing can be said ends its connection (C2.17)', async () => {
         listening.serve = exchange => exchange.abandon()
         const { client } = await listening.open()
         client.write(get('/a'))
         assert.equal(await text(client).catch(() => ''), '')
       })
 
-      test('C4.1 an answer has the Date, and says how long the connection is kept', async () => {
+      test('an answer has the Date, and says how long the connection is kept (C4.1)', async () => {
         const { client } = await listening.openWith(get('/a'))
         const [answer] = await once(client, 'data')
         assert.match(answer, /\r\nDate: \w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT\r\n/)
@@ -413,7 +413,7 @@ for (const wire of wires)
         { name: 'whose request is still worked on stays open', send: get('/held'), isEnded: false },
       ]
       for (const { name, send, isEnded } of idle)
-        test(`docs/operating.md: a connection ${name} when nothing has moved on it for longer than Keep-Alive announced`, async () => {
+        test(`a connection ${name} when nothing has moved on it for longer than Keep-Alive announced (docs/operating.md)`, async () => {
           const { answerHeld } = holding(listening)
           const { client, served } = await listening.open()
           assert.equal(served.timeout, pace.idleMs + pace.idleGraceMs)
@@ -435,7 +435,7 @@ for (const wire of wires)
         ['half a body', `${head('POST /a', 'Content-Length: 9')}{`],
         ['half a chunk', `${head('POST /a', 'Transfer-Encoding: chunked')}9\r\n{`],
       ] as const)
-        test(`docs/operating.md: a request has a minute to arrive; ${what} is then refused with 408`, async () => {
+        test(`a request has a minute to arrive; ${what} is then refused with 408 (docs/operating.md)`, async () => {
           const { client, served } = await listening.openWith(get('/before'), bytes)
           const got = reading(client)
           await until(() => served.bytesRead >= get('/before').length + bytes.length)
@@ -455,7 +455,7 @@ for (const wire of wires)
           assert.deepEqual(statuses(got.text).at(-1), 408)
         })
 
-      test('docs/operating.md: the minute of a request begins when its first byte comes, however long the one before it took', async () => {
+      test('the minute of a request begins when its first byte comes, however long the one before it took (docs/operating.md)', async () => {
         const { answerHeld } = holding(listening)
         const { client } = await listening.openWith(get('/held') + get('/late').slice(0, -2))
         const got = reading(client)
@@ -473,7 +473,7 @@ for (const wire of wires)
         [true, true],
         [false, false],
       ])
-        test(`C3.1 a body that is to be asked for ${isAsked ? 'is asked for when it is wanted' : 'and is not wanted is not asked for, and the connection ends'}`, async () => {
+        test(`a body that is to be asked for ${isAsked ? 'is asked for when it is wanted' : 'and is not wanted is not asked for, and the connection ends'} (C3.1)`, async () => {
           listening.serve = exchange => {
             if (isWanted) answerWith((_exchange, body) => `[${body}]`)(exchange)
             else exchange.send(401, { 'content-length': 0 })
@@ -498,7 +498,7 @@ for (const wire of wires)
         ['a body with a broken chunk', `${head('POST /b', 'Transfer-Encoding: chunked')}no length\r\n`, 400],
         ['a head that is too large', get('/', `X: ${'x'.repeat(20_000)}`), 431],
       ] as const)
-        test(`C2.10 ${what} is refused in its turn; nothing behind it is read; a client that is silent or leaves is disconnected`, async () => {
+        test(`${what} is refused in its turn; nothing behind it is read; a client that is silent or leaves is disconnected (C2.10)`, async () => {
           for (const then of ['is silent', 'leaves', 'resets'] as const) {
             const { begun, answerHeld } = holding(listening)
             const { client, served } = await listening.openWith(get('/held') + bytes + get('/hidden'))
@@ -518,7 +518,7 @@ for (const wire of wires)
           }
         })
 
-      test('C2.10 a client that is refused while it leaves harms nobody', async () => {
+      test('a client that is refused while it leaves harms nobody (C2.10)', async () => {
         const { answerHeld } = holding(listening)
         const { client, served } = await listening.openWith(
           `${get('/held')}CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n`,
@@ -529,7 +529,7 @@ for (const wire of wires)
         await listening.answeredElsewhere()
       })
 
-      test('C2.10 when the service stops, connections end after their next answer, or soon if nothing is asked', async () => {
+      test('when the service stops, connections end after their next answer, or soon if nothing is asked (C2.10)', async () => {
         const { held, answerHeld } = holding(listening)
         const silent = await listening.open()
         const asked = await listening.openWith(get('/a'))
@@ -556,7 +556,7 @@ for (const wire of wires)
         await closed
       })
 
-      test('C36.2 when the service stops, a client that closes nothing, reads slowly or sends on holds it up only until it has its answer', async () => {
+      test('when the service stops, a client that closes nothing, reads slowly or sends on holds it up only until it has its answer (C36.2)', async () => {
         holding(listening)
         const { client, served } = await listening.openWith(get('/long'))
         client.pause()
@@ -572,7 +572,7 @@ for (const wire of wires)
         await closed
       })
 
-      test('C36.2 a connection that is accepted while the service stops is closed soon', async () => {
+      test('a connection that is accepted while the service stops is closed soon (C36.2)', async () => {
         const { served, client } = await listening.open()
         const closed = listening.listener.close()
         client.write(get('/half').slice(0, -2))
@@ -582,7 +582,7 @@ for (const wire of wires)
         await closed
       })
 
-      test('docs/testing.md: nothing grows: requests leave nothing on their connection, and a connection that has closed is forgotten', async () => {
+      test('nothing grows: requests leave nothing on their connection, and a connection that has closed is forgotten (docs/testing.md)', async () => {
         holding(listening)
         const both = await listening.openWith(get('/a'))
         const got = reading(both.client)
@@ -622,7 +622,7 @@ for (const wire of wires)
       return read
     }
 
-    test('C2.10 plain requests are read strictly; anything else, and all that follows on the connection, is read by Node', async () => {
+    test('plain requests are read strictly; anything else, and all that follows on the connection, is read by Node (C2.10)', async () => {
       const read = noting()
       const both = await listening.open()
       reading(both.client)
@@ -646,7 +646,7 @@ for (const wire of wires)
       ['that ends like a head', [headOf(37), likeHead], `strict ${likeHead}`],
       ['too long to wait for', [headOf(8_193), 'x'.repeat(8_193)], 'node 8193'],
     ] as const)
-      test(`C2.10 a body ${name} is its request's, and so is the next one`, async () => {
+      test(`a body ${name} is its request's, and so is the next one (C2.10)`, async () => {
         const read = noting()
         const both = await listening.openWith(...pieces)
         reading(both.client)
@@ -657,7 +657,7 @@ for (const wire of wires)
         assert.deepEqual(read, [expected, expected.startsWith('strict') ? 'strict next' : 'node next'])
       })
 
-    test('C3.1 a head whose body does not follow is read by Node soon, which may refuse it', async () => {
+    test('a head whose body does not follow is read by Node soon, which may refuse it (C3.1)', async () => {
       let begun = 0
       listening.serve = exchange => {
         begun++
@@ -673,7 +673,7 @@ for (const wire of wires)
       assert.equal(begun, 1)
     })
 
-    test('docs/testing.md: nothing grows: a client that leaves before its body is forgotten', async () => {
+    test('nothing grows: a client that leaves before its body is forgotten (docs/testing.md)', async () => {
       const { client, served } = await listening.openWith(headOf(4))
       const closed = new Promise(resolve => served.on('close', resolve))
       listening.reset(client)

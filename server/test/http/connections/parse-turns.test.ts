@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { ParseTurns } from '../../../src/http/connections/parse-turns.ts'
 
 describe('turns of the parser', () => {
-  test('C37 bytes that are slow to parse give way to everybody else after a few milliseconds, and connections to one another', async () => {
+  test('bytes that are slow to parse give way to everybody else after a few milliseconds, and connections to one another (C37)', async () => {
     let now = 0
     let parsed: string[] = []
     const turns = new ParseTurns(() => now)

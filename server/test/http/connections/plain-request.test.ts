@@ -164,7 +164,7 @@ const similar = fc
   .map(texts => Buffer.from(texts.join('')))
 
 describe('a plain request', () => {
-  test('C2.10 is read as Node reads it; what Node refuses or reads as two requests is never plain', async () => {
+  test('is read as Node reads it; what Node refuses or reads as two requests is never plain (C2.10)', async () => {
     let plain = 0
     await fc.assert(
       fc.asyncProperty(wire, async bytes => {
@@ -178,7 +178,7 @@ describe('a plain request', () => {
     assert.ok(plain > 300, `only ${plain} were plain`)
   })
 
-  test('C2.10 is known by its head alone only if Node reads the head and its body as one request', async () => {
+  test('is known by its head alone only if Node reads the head and its body as one request (C2.10)', async () => {
     let heads = 0
     await fc.assert(
       fc.asyncProperty(wire, async bytes => {
@@ -195,7 +195,7 @@ describe('a plain request', () => {
     assert.ok(heads > 300, `only ${heads} were heads`)
   })
 
-  test('C2.10 is read as if it were the first of its connection, whatever came before it', () => {
+  test('is read as if it were the first of its connection, whatever came before it (C2.10)', () => {
     let again = 0
     fc.assert(
       fc.property(fc.array(similar, { minLength: 2, maxLength: 12 }), requests => {
@@ -212,7 +212,7 @@ describe('a plain request', () => {
     assert.ok(again > 300, `only ${again} followed another one`)
   })
 
-  test('docs/testing.md: nothing grows: a connection remembers a few short variants of its fields', () => {
+  test('nothing grows: a connection remembers a few short variants of its fields (docs/testing.md)', () => {
     const reader = new PlainRequestReader()
     const read = (...fields: readonly string[]): unknown => {
       const request = reader.read(Buffer.from(head(...fields)))
@@ -255,7 +255,7 @@ describe('a plain request', () => {
     { name: 'with a header named constructor', text: head('constructor: x'), isPlain: false },
   ]
   for (const { name, text, isPlain } of cases)
-    test(`C2.10 a request ${name} is ${isPlain ? 'plain' : 'not plain'}`, () => {
+    test(`a request ${name} is ${isPlain ? 'plain' : 'not plain'} (C2.10)`, () => {
       const seen = asPlain(Buffer.from(text))
       assert.equal(typeof seen === 'object' || (seen ?? false), isPlain)
     })

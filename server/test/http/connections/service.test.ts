@@ -23,7 +23,7 @@ onSqliteAlone('connections of the service', 'storage makes no difference', vault
   const statuses = async (bytes: string, answers: number): Promise<number[]> =>
     (await sendRaw(vault().baseUrl, bytes, { answers })).map(({ status }) => status)
 
-  test('C27.1 requests sent at once are worked on in order', async () => {
+  test('requests sent at once are worked on in order (C27.1)', async () => {
     const request = requestWith((await vault().tenant({ owner })).keys.owner)
     const path = '/tokens/in-order'
     const all = [
@@ -45,13 +45,13 @@ onSqliteAlone('connections of the service', 'storage makes no difference', vault
       'POST /tokens HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n',
     ],
   ] as const)
-    test(`C2.10 a request followed by ${what} is answered, and then what follows is refused`, async () => {
+    test(`a request followed by ${what} is answered, and then what follows is refused (C2.10)`, async () => {
       const request = requestWith((await vault().tenant({ owner })).keys.owner)
       const bytes = request('POST /tokens', created, ...fields) + after
       assert.deepEqual(await statuses(bytes, 2), [201, 400])
     })
 
-  test('C2.10 a request that announces the end of its connection gets the last answer', async () => {
+  test('a request that announces the end of its connection gets the last answer (C2.10)', async () => {
     const request = requestWith((await vault().tenant({ owner })).keys.owner)
     const bytes = `${request('POST /tokens', created, 'Connection: close')}XX\r\n\r\n`
     assert.deepEqual(await statuses(bytes, 2), [201])
@@ -63,14 +63,14 @@ onSqliteAlone('connections of the service', 'storage makes no difference', vault
     ['CONNECT', 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n', 405],
     ['something that is not HTTP', 'XX\r\n\r\n', 400],
   ] as const)
-    test(`C2.1 C4.1 ${what} is refused with a problem`, async () => {
+    test(`${what} is refused with a problem (C2.1, C4.1)`, async () => {
       const [reply] = await sendRaw(vault().baseUrl, bytes)
       assert.equal(reply?.status, status)
       assert.ok(reply?.headers.get('date'))
       assert.match(String(reply?.headers.get('content-type')), /^application\/problem\+json/)
     })
 
-  test('C2.10 a request answered before all of it has arrived is answered only once', async () => {
+  test('a request answered before all of it has arrived is answered only once (C2.10)', async () => {
     const head = 'POST /tokens HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n'
     const { hostname, port } = new URL(vault().baseUrl)
     const socket = connect(Number(port), hostname)
@@ -85,7 +85,7 @@ onSqliteAlone('connections of the service', 'storage makes no difference', vault
     ['that is refused without it', false, 401],
     ['that needs it', true, 400],
   ] as const)
-    test(`C2.10 a request ${what} is answered once if its client ends instead of sending its body`, async () => {
+    test(`a request ${what} is answered once if its client ends instead of sending its body (C2.10)`, async () => {
       const { keys } = await vault().tenant({ owner })
       const request = requestWith(isKnown ? keys.owner : 'unknown')
       const [head = ''] = request('POST /tokens', created).split(created)
@@ -97,7 +97,7 @@ onSqliteAlone('connections of the service', 'storage makes no difference', vault
     })
 
   for (const first of [1, 51])
-    test(`C2.10 a client that has closed its sending side gets all its answers (${first} of 51 requests sent at first)`, async () => {
+    test(`a client that has closed its sending side gets all its answers (${first} of 51 requests sent at first) (C2.10)`, async () => {
       const { keys } = await vault().tenant({ owner })
       const request = requestWith(keys.owner)
       const gate = commitGate(vault())
@@ -151,7 +151,7 @@ onSqliteAlone('a service that stops', 'storage makes no difference', started => 
     ["Node's parser", unusual],
     ["Node's parser, with Connection: close", 'Connection: close'],
   ])
-    test(`C36.2 an answer that is on its way is sent whole, and then nothing holds up the stop (${reader})`, async () => {
+    test(`an answer that is on its way is sent whole, and then nothing holds up the stop (${reader}) (C36.2)`, async () => {
       const { answer, tookMs } = await stopUnread(started(), ...fields)
       assert.ok(tookMs < drainTimeoutMs)
       const end = answer.indexOf('\r\n\r\n') + 4
@@ -163,7 +163,7 @@ onSqliteAlone('a service that stops', 'storage makes no difference', started => 
     [201, '{"type":"token","data":"x"}'],
     [400, '{"type":"none","data":"x"}'],
   ] as const)
-    test(`docs/operating.md: an answer of a service that stops says that its connection closes (${status})`, async () => {
+    test(`an answer of a service that stops says that its connection closes (${status}) (docs/operating.md)`, async () => {
       const { keys } = await started().tenant({ owner })
       const { hostname, port } = new URL(started().baseUrl)
       const socket = connect(Number(port), hostname)
@@ -181,7 +181,7 @@ onSqliteAlone('a service that stops', 'storage makes no difference', started => 
     })
 
   for (const fields of [[], [unusual]])
-    test(`C36.2 a client that sends nothing more does not hold up the stop (${fields[0] ?? 'plain'})`, async () => {
+    test(`a client that sends nothing more does not hold up the stop (${fields[0] ?? 'plain'}) (C36.2)`, async () => {
       const { hostname, port } = new URL(started().baseUrl)
       const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true })
       socket.on('error', () => {})
@@ -195,7 +195,7 @@ onSqliteAlone('a service that stops', 'storage makes no difference', started => 
       assert.ok(tookMs < drainTimeoutMs)
     })
 
-  test('C36.2 clients that connect when no time is left do not hold up the stop', async () => {
+  test('clients that connect when no time is left do not hold up the stop (C36.2)', async () => {
     const { hostname, port } = new URL(started().baseUrl)
     const sockets = Array.from({ length: 50 }, () => {
       const socket = connect({ host: hostname, port: Number(port) })
@@ -234,7 +234,7 @@ onSqliteAlone('the two readers', 'the same operations answer', vault => {
   /** Fingerprints differ by tenant, and not all have the same length. */
   const varying = ['date', 'content-length']
 
-  test('C2.10 C4.1 an answer is the same to the byte, whichever reader has read the request', async () => {
+  test('an answer is the same to the byte, whichever reader has read the request (C2.10, C4.1)', async () => {
     const { keys } = await vault().tenant({ owner })
     const { keys: others } = await vault().tenant({ owner })
     for (const { line, rest = ['', ''], status } of requests) {

@@ -24,7 +24,7 @@ export const commitContract = (open: OpenStore): void => {
   describe('a write set', () => {
     const rig = new StoreRig(open)
 
-    test('C27.1 an answered write is seen by every connection at once', async () => {
+    test('an answered write is seen by every connection at once (C27.1)', async () => {
       const other = await rig.again()
       const tenant = await rig.newTenant()
       for (let i = 0; i < 20; i++) {
@@ -35,7 +35,7 @@ export const commitContract = (open: OpenStore): void => {
       }
     })
 
-    test('§3.1 §3.2 §3.3 a token is inserted, changed and deleted, with each column as it was given', async () => {
+    test('a token is inserted, changed and deleted, with each column as it was given (§3.1, §3.2, §3.3)', async () => {
       const tenant = await rig.newTenant()
       const row = tokenRow(tenant, 'one', { expiresAt: 9_000, transientUntil: 5_000 })
       await rig.write(writeSet(tenant, { guarded: [{ kind: 'insertToken', row }] }))
@@ -63,7 +63,7 @@ export const commitContract = (open: OpenStore): void => {
       assertRows(await rig.store.getToken(tenant, 'one'), row)
     })
 
-    test('§2.2.7 C11.5 a transient field is stored, replaced and dropped, and goes with its token', async () => {
+    test('a transient field is stored, replaced and dropped, and goes with its token (§2.2.7, C11.5)', async () => {
       const tenant = await rig.newTenant()
       const stored = async () => (await rig.store.getTokens(tenant, ['one', 'other'])).transients
       const first = transientRow(tenant, 'one')
@@ -91,7 +91,7 @@ export const commitContract = (open: OpenStore): void => {
       assertRows((await rig.store.getTokens(tenant, [])).transients, [])
     })
 
-    test('C24.6 terms are added, given another expiry and removed', async () => {
+    test('terms are added, given another expiry and removed (C24.6)', async () => {
       const tenant = await rig.newTenant()
       const row = tokenRow(tenant, 'one')
       const [a, b] = [bytes('term a'), bytes('term b')]
@@ -108,7 +108,7 @@ export const commitContract = (open: OpenStore): void => {
       assert.deepEqual([await having(a), await having(b)], [1, 0])
     })
 
-    test('C15.9 a match has one holder, which can be replaced by name and releases only what it holds', async () => {
+    test('a match has one holder, which can be replaced by name and releases only what it holds (C15.9)', async () => {
       const tenant = await rig.newTenant()
       const match = matchOf(bytes('match'))
       const claim = (tokenId: string, insteadOf: string | null): Promise<Outcome> =>
@@ -127,7 +127,7 @@ export const commitContract = (open: OpenStore): void => {
       assert.equal(await rig.store.findMatchHolder(tenant, match), undefined)
     })
 
-    test('C32.3 counters add up across sets and batches, up and down, and keep the latest time', async () => {
+    test('counters add up across sets and batches, up and down, and keep the latest time (C32.3)', async () => {
       const tenant = await rig.newTenant()
       const move = (...moves: { name: string; by: number; at?: number }[]): WriteSet =>
         writeSet(tenant, { counters: moves })
@@ -150,7 +150,7 @@ export const commitContract = (open: OpenStore): void => {
       ])
     })
 
-    test('C32.1 C32.3 a counter that comes to zero is gone, unless it says when it last rose, and counts anew', async () => {
+    test('a counter that comes to zero is gone, unless it says when it last rose, and counts anew (C32.1, C32.3)', async () => {
       const tenant = await rig.newTenant()
       const move = (by: number): Promise<void> =>
         rig.write(
@@ -175,7 +175,7 @@ export const commitContract = (open: OpenStore): void => {
       ])
     })
 
-    test('C32.3 no move of a counter is lost, however often it comes to zero and whoever moves it', async () => {
+    test('no move of a counter is lost, however often it comes to zero and whoever moves it (C32.3)', async () => {
       const stores = [rig.store, await rig.again()]
       const tenant = await rig.newTenant()
       for (let round = 0; round < 20; round++) {
@@ -191,7 +191,7 @@ export const commitContract = (open: OpenStore): void => {
       }
     })
 
-    test('§1.3 C31.9 equal ids, terms, matches and counters of two tenants stay apart', async () => {
+    test('equal ids, terms, matches and counters of two tenants stay apart (§1.3, C31.9)', async () => {
       const [one, other] = [await rig.newTenant(), await rig.newTenant()]
       const term = bytes('shared')
       const everything = (tenant: number): WriteSet => ({
@@ -282,12 +282,12 @@ export const commitContract = (open: OpenStore): void => {
 
     const failing: { name: string; change: (tenant: number) => GuardedChange; conflict: Conflict }[] = [
       {
-        name: 'C16.4 an insert under a taken id',
+        name: 'an insert under a taken id (C16.4)',
         change: tenant => ({ kind: 'insertToken', row: tokenRow(tenant, 'taken') }),
         conflict: 'tokenExists',
       },
       {
-        name: 'C18.8 a change computed from an older version',
+        name: 'a change computed from an older version (C18.8)',
         change: tenant => ({
           kind: 'updateToken',
           row: tokenRow(tenant, 'taken', { version: 3 }),
@@ -296,32 +296,32 @@ export const commitContract = (open: OpenStore): void => {
         conflict: 'tokenChanged',
       },
       {
-        name: 'C18.8 a change of a token that is gone',
+        name: 'a change of a token that is gone (C18.8)',
         change: tenant => ({ kind: 'updateToken', row: tokenRow(tenant, 'gone'), ifVersion: 1 }),
         conflict: 'tokenChanged',
       },
       {
-        name: 'C18.8 a delete computed from an older version',
+        name: 'a delete computed from an older version (C18.8)',
         change: () => ({ kind: 'deleteToken', id: 'taken', ifVersion: 2 }),
         conflict: 'tokenChanged',
       },
       {
-        name: 'C18.8 a delete of a token that is gone',
+        name: 'a delete of a token that is gone (C18.8)',
         change: () => ({ kind: 'deleteToken', id: 'gone', ifVersion: 1 }),
         conflict: 'tokenChanged',
       },
       {
-        name: 'C15.9 a claim on a match that is held',
+        name: 'a claim on a match that is held (C15.9)',
         change: () => ({ kind: 'claimMatch', match, tokenId: 'gone', insteadOf: null }),
         conflict: 'matchTaken',
       },
       {
-        name: 'C15.9 a claim in place of a token that is not the holder',
+        name: 'a claim in place of a token that is not the holder (C15.9)',
         change: () => ({ kind: 'claimMatch', match, tokenId: 'gone', insteadOf: 'somebody' }),
         conflict: 'matchTaken',
       },
       {
-        name: 'C15.9 a claim in place of a holder that has let go',
+        name: 'a claim in place of a holder that has let go (C15.9)',
         change: () => ({
           kind: 'claimMatch',
           match: matchOf(bytes('nobody holds it')),
@@ -331,7 +331,7 @@ export const commitContract = (open: OpenStore): void => {
         conflict: 'matchTaken',
       },
       {
-        name: 'C31.7 an insert of a key version that exists',
+        name: 'an insert of a key version that exists (C31.7)',
         change: () => ({ kind: 'insertTenantKey', row: { ...key, wrapped: bytes('second') } }),
         conflict: 'keyExists',
       },
@@ -360,7 +360,7 @@ export const commitContract = (open: OpenStore): void => {
           assert.notDeepEqual(await state(tenant), before)
         })
 
-    test('C27.3 a set for a tenant that does not exist is dropped whole', async () => {
+    test('a set for a tenant that does not exist is dropped whole (C27.3)', async () => {
       const tenant = await rig.newTenant()
       const gone = tenant + 1_000
       const outcomes = await Promise.all([
@@ -371,7 +371,7 @@ export const commitContract = (open: OpenStore): void => {
       assertRows(await state(gone), await state(gone + 1))
     })
 
-    test('C23.5 C16.4 of several inserts under one id the first succeeds, and a set that inserts one id twice is dropped', async () => {
+    test('of several inserts under one id the first succeeds, and a set that inserts one id twice is dropped (C23.5, C16.4)', async () => {
       const tenant = await rig.newTenant()
       const insert = (id: string, sealed: string): GuardedChange => ({
         kind: 'insertToken',
@@ -392,7 +392,7 @@ export const commitContract = (open: OpenStore): void => {
       assert.equal(await rig.store.getToken(tenant, 'twice'), undefined)
     })
 
-    test('C15.9 C18.8 of many writers that want the same thing over two connections exactly one gets it', async () => {
+    test('of many writers that want the same thing over two connections exactly one gets it (C15.9, C18.8)', async () => {
       const other = await rig.again()
       const tenant = await settled()
       const race = async (contender: (store: Store, name: string) => Promise<Outcome>): Promise<number> => {
@@ -460,7 +460,7 @@ export const commitContract = (open: OpenStore): void => {
       return writeSet(tenant, { guarded: [{ kind: 'insertToken', row }] })
     }
     for (const [name, poison] of Object.entries({ ...poisons, 'a set that cannot be packed': unpackable }))
-      test(`C2.23 ${name} fails only its own set; others sent at the same moment are stored`, async () => {
+      test(`${name} fails only its own set; others sent at the same moment are stored (C2.23)`, async () => {
         const tenant = await rig.newTenant()
         const good = (id: string) =>
           rig.store.commit({
@@ -486,7 +486,7 @@ export const commitContract = (open: OpenStore): void => {
         assert.deepEqual(await rig.store.readCounters(tenant, ['n']), [{ name: 'n', value: 3, at: null }])
       })
 
-    test('C27.1 however many sets come at once, only the one with a taken id is refused', async () => {
+    test('however many sets come at once, only the one with a taken id is refused (C27.1)', async () => {
       const tenant = await rig.newTenant()
       const create = (id: string) =>
         rig.store.commit(insertion(tenant, [{ row: tokenRow(tenant, id), terms: [] }]))
@@ -501,7 +501,7 @@ export const commitContract = (open: OpenStore): void => {
   describe('closing', () => {
     const rig = new StoreRig(open)
 
-    test('C27.1 a write accepted before closing is stored, and everything after is refused as unavailable', async () => {
+    test('a write accepted before closing is stored, and everything after is refused as unavailable (C27.1)', async () => {
       const tenant = await rig.newTenant()
       const closing = await rig.again()
       rig.forget(closing)
@@ -519,7 +519,7 @@ export const commitContract = (open: OpenStore): void => {
       assert.equal(await rig.store.getToken(tenant, 'late'), undefined)
     })
 
-    test('C2.23 a write that comes while storage is closing is answered, and stored only if that is the answer', async () => {
+    test('a write that comes while storage is closing is answered, and stored only if that is the answer (C2.23)', async () => {
       const tenant = await rig.newTenant()
       const moments = {
         'at once': () => {},

@@ -16,7 +16,7 @@ export const fairnessContract = (open: OpenStore): void => {
         counters: Array.from({ length: counters }, (_, n) => ({ name: `n${n}`, by: 1 })),
       })
 
-    test('C37 a write passes those of another tenant that came before it', async () => {
+    test('a write passes those of another tenant that came before it (C37.1)', async () => {
       const [busy, other] = [await rig.newTenant(), await rig.newTenant()]
       let answered = 0
       const flood = Array.from({ length: 100 }, async (_, n) => {
@@ -29,7 +29,7 @@ export const fairnessContract = (open: OpenStore): void => {
       assert.equal((await rig.store.readCounters(busy, ['n0']))[0]?.value, 100)
     })
 
-    test('C2 C37 a tenant whose backlog is too large is refused, and nothing of that is stored; others are let in', async () => {
+    test('a tenant whose backlog is too large is refused, and nothing of that is stored; others are let in (C2, C37.1)', async () => {
       const [busy, other] = [await rig.newTenant(), await rig.newTenant()]
       const flood = Promise.allSettled(
         Array.from({ length: 300 }, (_, n) => rig.store.commit(setOf(busy, `${n}`, 400))),
@@ -47,7 +47,7 @@ export const fairnessContract = (open: OpenStore): void => {
       await rig.write(setOf(busy, 'afterwards', 400))
     })
 
-    test('C37 a set that is more than one commit holds is stored whole, and others with it', async () => {
+    test('a set that is more than one commit holds is stored whole, and others with it (C37.1)', async () => {
       const [busy, other] = [await rig.newTenant(), await rig.newTenant()]
       await Promise.all([
         rig.write(setOf(busy, 'heavy', 3_000)),

@@ -30,7 +30,7 @@ export const grantContract = (open: OpenStore): void => {
       store.commit(writeSet(tenant, { guarded: [{ kind: 'reviseTenant', ifRevision }], effects }))
     const revision = async (tenant: number) => (await rig.store.getTenant(tenant))?.revision
 
-    test('C27.2 a change is accepted only on the newest revision, which it raises by one', async () => {
+    test('a change is accepted only on the newest revision, which it raises by one (C27.2)', async () => {
       const tenant = await rig.newTenant()
       const put = (sealed: string): Effect => ({ kind: 'putTenant', sealed: bytes(sealed) })
       assert.equal(await revision(tenant), 1)
@@ -42,7 +42,7 @@ export const grantContract = (open: OpenStore): void => {
       assert.equal(await revision(tenant), 2)
     })
 
-    test('C27.2 of many changes to one revision over two connections exactly one is accepted', async () => {
+    test('of many changes to one revision over two connections exactly one is accepted (C27.2)', async () => {
       const tenant = await rig.newTenant()
       const stores = [rig.store, await rig.again()]
       const outcomes = await Promise.all(
@@ -52,7 +52,7 @@ export const grantContract = (open: OpenStore): void => {
       assert.equal(await revision(tenant), 2)
     })
 
-    test('C29.1 applications and keys are stored, listed, replaced and deleted', async () => {
+    test('applications and keys are stored, listed, replaced and deleted (C29.1)', async () => {
       const [tenant, other] = [await rig.newTenant(), await rig.newTenant()]
       const key = (application: string, id: string, expiresAt: number | null = null) => ({
         id,
@@ -98,7 +98,7 @@ export const grantContract = (open: OpenStore): void => {
       assert.ok(await rig.store.findApiKey(bytes('hash of k3'), 0))
     })
 
-    test('C29.7 the last use of a key is remembered; the latest time wins, and unknown keys do no harm', async () => {
+    test('the last use of a key is remembered; the latest time wins, and unknown keys do no harm (C29.7)', async () => {
       const tenant = await rig.newTenant()
       const hash = bytes('hash in use')
       await change(tenant, 1, [
@@ -121,7 +121,7 @@ export const grantContract = (open: OpenStore): void => {
       assert.equal(await lastUse(), 40)
     })
 
-    test('C27.2 the epoch grows with each change, at once on the same connection and within a second on others', async () => {
+    test('the epoch grows with each change, at once on the same connection and within a second on others (C27.2)', async () => {
       const tenant = await rig.newTenant()
       const other = await rig.again()
       const [here, there] = [rig.store.grantsEpoch(), other.grantsEpoch()]
@@ -200,7 +200,7 @@ export const grantContract = (open: OpenStore): void => {
       apiKey: await rig.store.findApiKey(bytes(`hash ${name}`), 0),
     })
 
-    test('C31.6 C31.7 C31.8 C27.3 is gone at once with its keys, takes no writes, and has its rows purged in batches', async () => {
+    test('is gone at once with its keys, takes no writes, and has its rows purged in batches (C31.6, C31.7, C31.8, C27.3)', async () => {
       const [gone, stays] = [await filled('gone'), await filled('stays')]
       const kept = await remains(stays, 'stays')
       assert.equal(await rig.store.purgeDeadTenants(100), 0)

@@ -50,7 +50,7 @@ export const idContract = (open: OpenStore): void => {
       assertRows(inOrder(await rig.store.listTokens(byTerm, { offset: 0, limit: 100 })), wanted)
     }
 
-    test('C16.1 C16.4 similar ids name separate tokens, in each tenant', async () => {
+    test('similar ids name separate tokens, in each tenant (C16.1, C16.4)', async () => {
       const [tenant, other] = [await rig.newTenant(), await rig.newTenant()]
       for (const id of all)
         for (const owner of [tenant, other]) assert.deepEqual(await insert(owner, id), { committed: true })
@@ -62,7 +62,7 @@ export const idContract = (open: OpenStore): void => {
       )
     })
 
-    test('C16.4 C16.5 a taken id is refused, and is free again once its token is gone', async () => {
+    test('a taken id is refused, and is free again once its token is gone (C16.4, C16.5)', async () => {
       const tenant = await rig.newTenant()
       for (const id of all) await insert(tenant, id)
       for (const id of all)
@@ -90,7 +90,7 @@ export const idContract = (open: OpenStore): void => {
       }
     })
 
-    test('C16.1 a token whose id carries a time other than its creation is found too', async () => {
+    test('a token whose id carries a time other than its creation is found too (C16.1)', async () => {
       const tenant = await rig.newTenant()
       const row = { ...rowOf(tenant, ids.first), createdAt: createdAt + hour }
       await rig.write(insertion(tenant, [{ row, terms: [term] }]))

@@ -66,14 +66,14 @@ export const leaseContract = (open: OpenStore): void => {
       },
     ]
     for (const { name, moments, got } of table)
-      test(`C17.6 a lease: ${name}`, async () => assert.deepEqual(await asked(name, ...moments), got))
+      test(`a lease: ${name} (C17.6)`, async () => assert.deepEqual(await asked(name, ...moments), got))
 
-    test('C17.6 leases of different names are independent', async () => {
+    test('leases of different names are independent (C17.6)', async () => {
       assert.deepEqual(await asked('one', [1_000, 'a']), [true])
       assert.deepEqual(await asked('other', [1_000, 'b']), [true])
     })
 
-    test('C17.6 released leases are free at once, and only their holder can release them', async () => {
+    test('released leases are free at once, and only their holder can release them (C17.6)', async () => {
       const names = ['given up', 'given up, too', 'kept']
       const [first = '', second = '', kept = ''] = names
       for (const name of names) assert.deepEqual(await asked(name, [1_000, 'a']), [true])
@@ -85,7 +85,7 @@ export const leaseContract = (open: OpenStore): void => {
       assert.deepEqual(await asked(kept, [1_001, 'b']), [false])
     })
 
-    test('C17.6 of many nodes that ask for a lease at the same moment exactly one gets it', async () => {
+    test('of many nodes that ask for a lease at the same moment exactly one gets it (C17.6)', async () => {
       const stores = [rig.store, await rig.again(), await rig.again()]
       const got = await Promise.all(
         Array.from({ length: 30 }, (_, index) =>

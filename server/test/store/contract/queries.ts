@@ -90,21 +90,21 @@ export const queryContract = (open: OpenStore): void => {
     }
 
     const cases: { name: string; query: Asked; now?: number; found: string }[] = [
-      { name: 'C24.4 one term: newest first', query: { groups: [[red]] }, found: 'dca' },
+      { name: 'one term: newest first (C24.4)', query: { groups: [[red]] }, found: 'dca' },
       {
-        name: 'C24.6 a group is an OR, with ties ordered by id',
+        name: 'a group is an OR, with ties ordered by id (C24.6)',
         query: { groups: [[red, blue]] },
         found: 'fdbca',
       },
       {
-        name: 'C24.5 a token found by two arms of an OR is listed once',
+        name: 'a token found by two arms of an OR is listed once (C24.5)',
         query: { groups: [[round, square, red, blue]] },
         found: 'fdbca',
       },
-      { name: 'C24.6 a term given twice changes nothing', query: { groups: [[red, red]] }, found: 'dca' },
-      { name: 'C24.7 several groups are an AND', query: { groups: [[red], [square]] }, found: 'dc' },
+      { name: 'a term given twice changes nothing (C24.6)', query: { groups: [[red, red]] }, found: 'dca' },
+      { name: 'several groups are an AND (C24.7)', query: { groups: [[red], [square]] }, found: 'dc' },
       {
-        name: 'C24.7 an AND of ORs',
+        name: 'an AND of ORs (C24.7)',
         query: {
           groups: [
             [red, blue],
@@ -113,117 +113,117 @@ export const queryContract = (open: OpenStore): void => {
         },
         found: 'dba',
       },
-      { name: 'C24.7 an AND of four', query: { groups: [[red], [blue], [round], [square]] }, found: 'd' },
+      { name: 'an AND of four (C24.7)', query: { groups: [[red], [blue], [round], [square]] }, found: 'd' },
       {
-        name: 'C24.7 an AND that no token satisfies finds nothing',
+        name: 'an AND that no token satisfies finds nothing (C24.7)',
         query: { groups: [[red], [rare]] },
         found: '',
       },
       {
-        name: 'C24.6 a term that no token has finds nothing',
+        name: 'a term that no token has finds nothing (C24.6)',
         query: { groups: [[bytes('none')]] },
         found: '',
       },
-      { name: 'C24.5 a group without terms finds nothing', query: { groups: [[]] }, found: '' },
+      { name: 'a group without terms finds nothing (C24.5)', query: { groups: [[]] }, found: '' },
       {
-        name: 'C24.5 a group without terms finds nothing beside another group',
+        name: 'a group without terms finds nothing beside another group (C24.5)',
         query: { groups: [[red], []] },
         found: '',
       },
       {
-        name: 'C24.5 a group without terms finds nothing beside ids',
+        name: 'a group without terms finds nothing beside ids (C24.5)',
         query: { groups: [[]], ids: ['a'] },
         found: '',
       },
-      { name: '§4.3.6 ids alone', query: { groups: [], ids: ['a', 'f', 'b', 'none'] }, found: 'fba' },
+      { name: 'ids alone (§4.3.6)', query: { groups: [], ids: ['a', 'f', 'b', 'none'] }, found: 'fba' },
       {
-        name: '§4.3.6 an id given twice is listed once',
+        name: 'an id given twice is listed once (§4.3.6)',
         query: { groups: [], ids: ['a', 'a'] },
         found: 'a',
       },
-      { name: '§4.3.6 an empty list of ids finds nothing', query: { groups: [], ids: [] }, found: '' },
-      { name: 'C24.7 ids and a group', query: { groups: [[red]], ids: ['f', 'a', 'c'] }, found: 'ca' },
+      { name: 'an empty list of ids finds nothing (§4.3.6)', query: { groups: [], ids: [] }, found: '' },
+      { name: 'ids and a group (C24.7)', query: { groups: [[red]], ids: ['f', 'a', 'c'] }, found: 'ca' },
       {
-        name: 'C24.7 ids and two groups',
+        name: 'ids and two groups (C24.7)',
         query: { groups: [[red, blue], [square]], ids: ['a', 'c', 'd', 'f'] },
         found: 'fdc',
       },
-      { name: 'C17.4 expired tokens are left out', query: { groups: [[rare]] }, found: '' },
+      { name: 'expired tokens are left out (C17.4)', query: { groups: [[rare]] }, found: '' },
       {
-        name: 'C17.4 expired tokens are left out even if asked for by id',
+        name: 'expired tokens are left out even if asked for by id (C17.4)',
         query: { groups: [], ids: ['e'] },
         found: '',
       },
       {
-        name: 'C17.4 tokens are found up to the last millisecond before they expire',
+        name: 'tokens are found up to the last millisecond before they expire (C17.4)',
         query: { groups: [[rare]] },
         now: 4_999,
         found: 'e',
       },
       {
-        name: 'C17.4 tokens are not found from the instant at which they expire',
+        name: 'tokens are not found from the instant at which they expire (C17.4)',
         query: { groups: [[rare]] },
         now: 5_000,
         found: '',
       },
       {
-        name: 'C17.4 tokens are found by id up to the last millisecond before they expire',
+        name: 'tokens are found by id up to the last millisecond before they expire (C17.4)',
         query: { groups: [], ids: ['e', 'f'] },
         now: 4_999,
         found: 'fe',
       },
       {
-        name: 'C26.4 tokens with any of two excluded terms are left out',
+        name: 'tokens with any of two excluded terms are left out (C26.4)',
         query: { groups: [[red, blue]], without: [square, rare] },
         found: 'ba',
       },
       {
-        name: 'C26.4 excluded ids are left out',
+        name: 'excluded ids are left out (C26.4)',
         query: { groups: [[red]], withoutIds: ['c', 'none'] },
         found: 'da',
       },
       {
-        name: 'C26.4 ids without those that are excluded by term or by id',
+        name: 'ids without those that are excluded by term or by id (C26.4)',
         query: { groups: [], ids: ['a', 'b', 'c'], without: [square], withoutIds: ['b'] },
         found: 'a',
       },
       {
-        name: 'C26.5 a span includes its start but not its end',
+        name: 'a span includes its start but not its end (C26.5)',
         query: { groups: [[red, blue]], createdAt: { from: 200, until: 300 } },
         found: 'bc',
       },
       {
-        name: 'C26.5 a span without a start',
+        name: 'a span without a start (C26.5)',
         query: { groups: [[red, blue]], createdAt: { until: 200 } },
         found: 'a',
       },
       {
-        name: 'C26.5 a span without an end',
+        name: 'a span without an end (C26.5)',
         query: { groups: [[red, blue]], createdAt: { from: 300 } },
         found: 'fd',
       },
       {
-        name: 'C26.5 a span that is open at both ends excludes nothing',
+        name: 'a span that is open at both ends excludes nothing (C26.5)',
         query: { groups: [[red]], createdAt: {} },
         found: 'dca',
       },
       {
-        name: 'C26.5 ids within a span',
+        name: 'ids within a span (C26.5)',
         query: { groups: [], ids: ['a', 'b', 'd'], createdAt: { from: 200 } },
         found: 'db',
       },
       {
-        name: 'C26.5 outside several spans',
+        name: 'outside several spans (C26.5)',
         query: { groups: [[red, blue]], notCreatedAt: [{ until: 200 }, { from: 300, until: 301 }] },
         found: 'fbc',
       },
       {
-        name: 'C26.5 outside a span that is open at both ends there is nothing',
+        name: 'outside a span that is open at both ends there is nothing (C26.5)',
         query: { groups: [[red]], notCreatedAt: [{}] },
         found: '',
       },
       {
-        name: 'C26.3 tokens made by an application',
+        name: 'tokens made by an application (C26.3)',
         query: {
           groups: [[red, blue]],
           columns: [{ column: 'createdBy', is: 'maker of d', negated: false }],
@@ -231,22 +231,22 @@ export const queryContract = (open: OpenStore): void => {
         found: 'd',
       },
       {
-        name: 'C26.4 tokens not made by an application',
+        name: 'tokens not made by an application (C26.4)',
         query: { groups: [[red]], columns: [{ column: 'createdBy', is: 'maker of d', negated: true }] },
         found: 'ca',
       },
       {
-        name: 'C26.3 tokens changed by an application',
+        name: 'tokens changed by an application (C26.3)',
         query: { groups: [[red, blue]], columns: [{ column: 'modifiedBy', is: 'editor', negated: false }] },
         found: 'db',
       },
       {
-        name: 'C26.4 tokens not changed by an application, or never changed',
+        name: 'tokens not changed by an application, or never changed (C26.4)',
         query: { groups: [[red, blue]], columns: [{ column: 'modifiedBy', is: 'editor', negated: true }] },
         found: 'fca',
       },
       {
-        name: 'C26.5 tokens changed within a span, which includes its start but not its end',
+        name: 'tokens changed within a span, which includes its start but not its end (C26.5)',
         query: {
           groups: [[red, blue]],
           columns: [{ column: 'modifiedAt', within: { from: 210, until: 310 }, negated: false }],
@@ -254,12 +254,12 @@ export const queryContract = (open: OpenStore): void => {
         found: 'b',
       },
       {
-        name: 'C26.5 tokens changed at any time',
+        name: 'tokens changed at any time (C26.5)',
         query: { groups: [[red, blue]], columns: [{ column: 'modifiedAt', within: {}, negated: false }] },
         found: 'db',
       },
       {
-        name: 'C26.5 tokens that were never changed',
+        name: 'tokens that were never changed (C26.5)',
         query: {
           groups: [],
           ids: ['a', 'b', 'c'],
@@ -267,22 +267,22 @@ export const queryContract = (open: OpenStore): void => {
         },
         found: 'ca',
       },
-      { name: 'C26.4 an empty list of alternatives finds nothing', query: { anyOf: [] }, found: '' },
-      { name: 'C26.4 one alternative', query: { anyOf: [{ groups: [[red]] }] }, found: 'dca' },
+      { name: 'an empty list of alternatives finds nothing (C26.4)', query: { anyOf: [] }, found: '' },
+      { name: 'one alternative (C26.4)', query: { anyOf: [{ groups: [[red]] }] }, found: 'dca' },
       {
-        name: 'C26.4 a token found by several alternatives is listed once',
+        name: 'a token found by several alternatives is listed once (C26.4)',
         query: {
           anyOf: [{ groups: [[red]] }, { groups: [[blue], [round]] }, { groups: [], ids: ['d', 'f'] }],
         },
         found: 'fdbca',
       },
       {
-        name: 'C26.4 an alternative that no token can satisfy takes nothing from the others',
+        name: 'an alternative that no token can satisfy takes nothing from the others (C26.4)',
         query: { anyOf: [{ groups: [[]] }, { groups: [[square]], without: [blue] }] },
         found: 'c',
       },
       {
-        name: 'C26.4 each alternative keeps its own conditions',
+        name: 'each alternative keeps its own conditions (C26.4)',
         query: {
           anyOf: [
             { groups: [[red]], createdAt: { until: 200 } },
@@ -292,39 +292,39 @@ export const queryContract = (open: OpenStore): void => {
         found: 'da',
       },
       {
-        name: 'C26.4 more terms to start from than an engine merges',
+        name: 'more terms to start from than an engine merges (C26.4)',
         query: { groups: [[red, ...unused(1_100)]] },
         found: 'dca',
       },
       {
-        name: 'C26.4 alternatives with more terms to start from than an engine merges',
+        name: 'alternatives with more terms to start from than an engine merges (C26.4)',
         query: { anyOf: [{ groups: [[red, ...unused(400)]] }, { groups: [[square, ...unused(400)]] }] },
         found: 'fdca',
       },
-      { name: 'C25.2 after a token', query: { groups: [[red, blue]], after: at('d') }, found: 'bca' },
+      { name: 'after a token (C25.2)', query: { groups: [[red, blue]], after: at('d') }, found: 'bca' },
       {
-        name: 'C25.2 after the first of a tie',
+        name: 'after the first of a tie (C25.2)',
         query: { groups: [[red, blue]], after: at('b') },
         found: 'ca',
       },
       {
-        name: 'C25.2 after the last of a tie',
+        name: 'after the last of a tie (C25.2)',
         query: { groups: [[red, blue]], after: at('c') },
         found: 'a',
       },
-      { name: 'C25.2 after the last token', query: { groups: [[red]], after: at('a') }, found: '' },
+      { name: 'after the last token (C25.2)', query: { groups: [[red]], after: at('a') }, found: '' },
       {
-        name: 'C25.2 after a position where there is no token (any more)',
+        name: 'after a position where there is no token (any more) (C25.2)',
         query: { groups: [[red, blue]], after: { createdAt: 250, id: 'gone' } },
         found: 'bca',
       },
       {
-        name: 'C25.2 ids after a token',
+        name: 'ids after a token (C25.2)',
         query: { groups: [], ids: ['a', 'b', 'c', 'd'], after: at('b') },
         found: 'ca',
       },
       {
-        name: 'C25.2 after a position, one span that ends before it in the list and one that does not',
+        name: 'after a position, one span that ends before it in the list and one that does not (C25.2)',
         query: {
           anyOf: [
             { groups: [[red]], createdAt: { until: 400 } },
@@ -349,7 +349,7 @@ export const queryContract = (open: OpenStore): void => {
           )
       })
 
-    test('C24.7 an entry whose token is gone hides no other token', async () => {
+    test('an entry whose token is gone hides no other token (C24.7)', async () => {
       const tenant = await rig.newTenant()
       const ids = ['0198a1b2-0000-7000-8000-000000000001', 'a', 'b']
       await rig.write(
@@ -364,7 +364,7 @@ export const queryContract = (open: OpenStore): void => {
       assert.deepEqual(names(found), ['b'])
     })
 
-    test('C24.3 whole rows come back, and a page past the end or of zero length is empty', async () => {
+    test('whole rows come back, and a page past the end or of zero length is empty (C24.3)', async () => {
       const tenant = await rig.newTenant()
       const row = tokenRow(tenant, 'whole', { modifiedAt: 1, modifiedBy: 'm', expiresAt: 9_000 })
       await rig.write(insertion(tenant, [{ row, terms: [red] }]))
@@ -379,7 +379,7 @@ export const queryContract = (open: OpenStore): void => {
     const rig = new StoreRig(open)
     const term = bytes('fingerprint')
 
-    test('C15.3 C15.4 deduplication returns the oldest live token with a term, with ties resolved by id', async () => {
+    test('deduplication returns the oldest live token with a term, with ties resolved by id (C15.3, C15.4)', async () => {
       const tenant = await rig.newTenant()
       const oldest = async (now: number) => (await rig.store.findOldestMatch(tenant, matchOf(term), now))?.id
       assert.equal(await oldest(0), undefined)
@@ -402,7 +402,7 @@ export const queryContract = (open: OpenStore): void => {
       assert.equal(await rig.store.findOldestMatch(tenant, otherTag, 0), undefined)
     })
 
-    test('C26.8 terms are counted up to a limit, in the order asked, expired tokens included', async () => {
+    test('terms are counted up to a limit, in the order asked, expired tokens included (C26.8)', async () => {
       const tenant = await rig.newTenant()
       const [common, rare, none] = [bytes('common'), bytes('rare'), bytes('none')]
       await rig.write(
@@ -419,7 +419,7 @@ export const queryContract = (open: OpenStore): void => {
       assert.deepEqual(await rig.store.estimateTerms(await rig.newTenant(), [common], 100), [0])
     })
 
-    test('C11.1 only the requested tokens come back, with all of their transient fields', async () => {
+    test('only the requested tokens come back, with all of their transient fields (C11.1)', async () => {
       const [tenant, other] = [await rig.newTenant(), await rig.newTenant()]
       for (const owner of [tenant, other])
         await rig.write(
@@ -437,7 +437,7 @@ export const queryContract = (open: OpenStore): void => {
       assertRows(await rig.store.getTokens(tenant, []), { rows: [], transients: [] })
     })
 
-    test('C17.5 expired tokens that are not yet purged are counted by type', async () => {
+    test('expired tokens that are not yet purged are counted by type (C17.5)', async () => {
       const tenant = await rig.newTenant()
       const other = await rig.newTenant()
       const card = (owner: number, id: string, type: string, expiresAt: number | null) => ({

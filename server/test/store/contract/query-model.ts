@@ -12,7 +12,7 @@ export const queryModelContract = (open: OpenStore): void => {
   describe('queries against a naive model', () => {
     const rig = new StoreRig(open)
 
-    test('C24.4 C24.10 C25.2 C26.4 C26.5 lists and counts agree with the model', async () => {
+    test('lists and counts agree with the model (C24.4, C24.10, C25.2, C26.4, C26.5)', async () => {
       await fc.assert(
         fc.asyncProperty(
           shelves,

@@ -34,7 +34,7 @@ export const resultContract = (open: OpenStore): void => {
         ],
       })
 
-    test('C33.5 C33.4 an answer is kept together with the writes it reports; a second one for the same key writes nothing', async () => {
+    test('an answer is kept together with the writes it reports; a second one for the same key writes nothing (C33.5, C33.4)', async () => {
       const [tenant, other] = [await rig.newTenant(), await rig.newTenant()]
       assert.deepEqual(await keep(result(tenant), 0), { committed: true })
       assertRows(await rig.store.getResult(tenant, hash, 0), result(tenant))
@@ -48,7 +48,7 @@ export const resultContract = (open: OpenStore): void => {
       assert.deepEqual(await keep(result(other), 0), { committed: true })
     })
 
-    test('C33.10 a kept answer is gone once it expires, and its key is free for another', async () => {
+    test('a kept answer is gone once it expires, and its key is free for another (C33.10)', async () => {
       const tenant = await rig.newTenant()
       await keep(result(tenant), 0)
       assertRows(await rig.store.getResult(tenant, hash, 99), result(tenant))
@@ -58,7 +58,7 @@ export const resultContract = (open: OpenStore): void => {
       assertRows(await rig.store.getResult(tenant, hash, 100), next)
     })
 
-    test('C33.10 a kept answer is dropped if its expiry has come or lies too far ahead, and then its key is free', async () => {
+    test('a kept answer is dropped if its expiry has come or lies too far ahead, and then its key is free (C33.10)', async () => {
       const [tenant, other] = [await rig.newTenant(), await rig.newTenant()]
       await keep(result(tenant), 0)
       await keep(result(other), 0)
@@ -77,7 +77,7 @@ export const resultContract = (open: OpenStore): void => {
       assert.equal(await rig.store.getResult(tenant, hash, 0), undefined)
     })
 
-    test('C33.4 of many answers for one key over two connections exactly one is kept', async () => {
+    test('of many answers for one key over two connections exactly one is kept (C33.4)', async () => {
       const tenant = await rig.newTenant()
       const stores = [rig.store, await rig.again()]
       const outcomes = await Promise.all(
@@ -100,7 +100,7 @@ export const resultContract = (open: OpenStore): void => {
   describe('purging kept answers', () => {
     const rig = new StoreRig(open)
 
-    test('C33.10 expired answers of all tenants are purged in batches, the oldest first, and no others are', async () => {
+    test('expired answers of all tenants are purged in batches, the oldest first, and no others are (C33.10)', async () => {
       const tenants = [await rig.newTenant(), await rig.newTenant()]
       for (const [base, tenant] of tenants.entries())
         await rig.write(
@@ -130,7 +130,7 @@ export const resultContract = (open: OpenStore): void => {
       assert.deepEqual(await left(), [30, 31])
     })
 
-    test('C33.10 answers whose expiry lies too far ahead are purged too, and no others are', async () => {
+    test('answers whose expiry lies too far ahead are purged too, and no others are (C33.10)', async () => {
       await rig.store.purgeResults(pendingAfter(999), 100)
       const tenant = await rig.newTenant()
       const ends = [1_010, 1_020, 1_030, 1_040]
@@ -158,7 +158,7 @@ export const resultContract = (open: OpenStore): void => {
   describe('reports', () => {
     const rig = new StoreRig(open)
 
-    test('C26 a report is stored, read by its name and replaced', async () => {
+    test('a report is stored, read by its name and replaced (C26)', async () => {
       const [tenant, other] = [await rig.newTenant(), await rig.newTenant()]
       const put = (name: string, sealed: string): Promise<void> =>
         rig.write(writeSet(tenant, { effects: [{ kind: 'putReport', name, sealed: bytes(sealed) }] }))
@@ -176,7 +176,7 @@ export const resultContract = (open: OpenStore): void => {
   describe('activity', () => {
     const rig = new StoreRig(open)
 
-    test('C32.2 a token is marked active once per month, and the counter rises by those newly marked', async () => {
+    test('a token is marked active once per month, and the counter rises by those newly marked (C32.2)', async () => {
       const [tenant, other] = [await rig.newTenant(), await rig.newTenant()]
       for (const owner of [tenant, other])
         await rig.write(
@@ -204,7 +204,7 @@ export const resultContract = (open: OpenStore): void => {
       assert.equal((await rig.store.getToken(tenant, 'a'))?.version, 1)
     })
 
-    test('C32.1 the latest creation in any tenant is known from the counters', async () => {
+    test('the latest creation in any tenant is known from the counters (C32.1)', async () => {
       const tenant = await rig.newTenant()
       const other = await rig.newTenant()
       await rig.write(writeSet(tenant, { counters: [{ name: 'type:card', by: 1, at: 700 }] }))

@@ -62,7 +62,7 @@ export const scanContract = (open: OpenStore): void => {
     }
 
     for (const limit of [1, 3, 100])
-      test(`C24.10 a scan in pages of ${limit} returns every token, index entry and match of the tenant once`, async () => {
+      test(`a scan in pages of ${limit} returns every token, index entry and match of the tenant once (C24.10)`, async () => {
         const [tenant, other] = [await filled(), await filled()]
         const { store } = rig
         const ids: string[] = []
@@ -98,7 +98,7 @@ export const scanContract = (open: OpenStore): void => {
         assert.equal((await store.scanTokens(other, undefined, 100)).length, names.length)
       })
 
-    test('C24.10 all counters of a tenant are listed, and none of another', async () => {
+    test('all counters of a tenant are listed, and none of another (C24.10)', async () => {
       const tenant = await filled()
       await filled()
       const counters = await rig.store.listCounters(tenant)
@@ -111,7 +111,7 @@ export const scanContract = (open: OpenStore): void => {
       )
     })
 
-    test('C24.10 entries that are missing or stored differently are told apart from those that are stored', async () => {
+    test('entries that are missing or stored differently are told apart from those that are stored (C24.10)', async () => {
       const tenant = await filled()
       const signature = signatureOf([bytes('shared'), bytes('of 0')])
       const entry: IndexEntry = {
@@ -140,7 +140,7 @@ export const scanContract = (open: OpenStore): void => {
       assert.deepEqual(await rig.store.findAbsentTerms(tenant, [plain]), [])
     })
 
-    test('C18.8 a set that expects a token to be unchanged, or absent, is dropped otherwise', async () => {
+    test('a set that expects a token to be unchanged, or absent, is dropped otherwise (C18.8)', async () => {
       const tenant = await filled()
       const attempt = (id: string, sealed: Uint8Array | null) =>
         rig.store.commit(

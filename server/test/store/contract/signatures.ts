@@ -22,7 +22,7 @@ export const signatureContract = (open: OpenStore): void => {
       { name: 'an excluded term', query: { groups: [[a]], without: [c] }, asksSignature: false },
     ]
     for (const { name, query, asksSignature } of questions)
-      test(`C24.7 C24.10 C26.4 ${name}: a signature that denies a term ${asksSignature ? 'saves' : 'does not save'} its look-up`, async () => {
+      test(`${name}: a signature that denies a term ${asksSignature ? 'saves' : 'does not save'} its look-up (C24.7, C24.10, C26.4)`, async () => {
         const count = async (signature: number): Promise<number> => {
           const tenant = await rig.newTenant()
           const row = tokenRow(tenant, 't')

@@ -19,7 +19,7 @@ export const upkeepContract = (open: OpenStore): void => {
   describe('purging', () => {
     const rig = new StoreRig(open)
 
-    test('C17.6 expired tokens of all tenants come in pages, those that expired longest ago first', async () => {
+    test('expired tokens of all tenants come in pages, those that expired longest ago first (C17.6)', async () => {
       const [one, other] = [await rig.newTenant(), await rig.newTenant()]
       const at = (tenant: number, id: string, expiresAt: number | null) => ({
         row: tokenRow(tenant, id, { expiresAt }),
@@ -49,7 +49,7 @@ export const upkeepContract = (open: OpenStore): void => {
       assert.equal(await page(50, 0, 10), 'ac', 'those of a deleted tenant go with the rest of it')
     })
 
-    test('C31.6 the rows of a deleted tenant are removed a few at a time', async () => {
+    test('the rows of a deleted tenant are removed a few at a time (C31.6)', async () => {
       while ((await rig.store.purgeDeadTenants(100)) > 0);
       const tenant = await rig.newTenant()
       const rows = Array.from({ length: 25 }, (_, n) => ({ row: tokenRow(tenant, `${n}`), terms: [] }))
@@ -63,7 +63,7 @@ export const upkeepContract = (open: OpenStore): void => {
       for (const removed of [10, 10, 5]) assert.equal(await rig.store.purgeDeadTenants(10), removed)
     })
 
-    test('C11.2 transient fields that are due are purged in batches, the oldest first, and nothing else is', async () => {
+    test('transient fields that are due are purged in batches, the oldest first, and nothing else is (C11.2)', async () => {
       const [one, other] = [await rig.newTenant(), await rig.newTenant()]
       for (const [tenant, base] of [
         [one, 0],
@@ -98,7 +98,7 @@ export const upkeepContract = (open: OpenStore): void => {
       assertRows(await rig.store.getToken(one, 'card'), tokenRow(one, 'card', { transientUntil: 90 }))
     })
 
-    test('C11.2 transient fields whose deadline lies too far ahead are purged too, after those that are due', async () => {
+    test('transient fields whose deadline lies too far ahead are purged too, after those that are due (C11.2)', async () => {
       await rig.store.purgeTransients(pendingAfter(999), 100)
       const tenant = await rig.newTenant()
       const deadlines = [10, 20, 30, 40, 50]
@@ -149,7 +149,7 @@ export const upkeepContract = (open: OpenStore): void => {
       ],
     })
 
-    test('§1.2 C31.1 a tenant is stored with its keys, applications and API keys, under a number of its own', async () => {
+    test('a tenant is stored with its keys, applications and API keys, under a number of its own (§1.2, C31.1)', async () => {
       const [a, b] = [newTenant('a'), newTenant('b')]
       const numbers = [await rig.store.createTenant(a), await rig.store.createTenant(b)]
       assert.equal(new Set(numbers).size, 2)
@@ -190,7 +190,7 @@ export const upkeepContract = (open: OpenStore): void => {
       }),
     }
     for (const [name, breaks] of Object.entries(broken))
-      test(`C31.1 a tenant with ${name} is not stored at all`, async () => {
+      test(`a tenant with ${name} is not stored at all (C31.1)`, async () => {
         const { store } = rig
         await store.createTenant(newTenant('settled')).catch(() => 'there from the test before')
         const before = await store.listTenants()
@@ -204,7 +204,7 @@ export const upkeepContract = (open: OpenStore): void => {
           assert.equal(await store.getApplication(number, `application ${name}`), undefined)
       })
 
-    test('C31.7 a tenant can get new key versions, which are listed by purpose and version', async () => {
+    test('a tenant can get new key versions, which are listed by purpose and version (C31.7)', async () => {
       const tenant = await rig.store.createTenant(newTenant('rotating'))
       const row: KeyRow = { purpose: 'data', version: 2, wrapped: bytes('the next') }
       const other = await rig.again()
@@ -224,7 +224,7 @@ export const upkeepContract = (open: OpenStore): void => {
       assertRows(keys[1], row)
     })
 
-    test('C34.7 the vault keys are stored once, whoever comes first', async () => {
+    test('the vault keys are stored once, whoever comes first (C34.7)', async () => {
       const other = await rig.again()
       const keys = (by: string): KeyRow[] =>
         ['api-keys', 'grants'].map(purpose => ({
@@ -248,7 +248,7 @@ export const upkeepContract = (open: OpenStore): void => {
       )
     })
 
-    test('C14.4 a wrapped key is replaced if it is still what it was, and no other is', async () => {
+    test('a wrapped key is replaced if it is still what it was, and no other is (C14.4)', async () => {
       const { store } = rig
       const [tenant, neighbour] = [
         await store.createTenant(newTenant('rewrapped')),
