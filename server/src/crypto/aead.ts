@@ -15,11 +15,16 @@ const sealOverheadBytes = textStart + tagBytes
 export type SealContext = readonly (string | number | null)[]
 
 /**
- * The additional authenticated data of every seal. JSON is unambiguous: no part can pass for two, nor a text for a number or null.
- * Format and key version stand before the ciphertext in the clear, so they are authenticated, too.
+ * The additional authenticated data of every seal. Each part carries its kind and a text its length, so that no part can pass for two,
+ * nor a text for a number or null. Format and key version stand before the ciphertext in the clear, so they are authenticated, too.
+ * UTF-16, because UTF-8 has one form for all halves of characters. As JSON it would take 2 µs instead of 0.6.
  */
-const authenticatedData = (keyVersion: number, context: SealContext): Buffer =>
-  Buffer.from(JSON.stringify([format, keyVersion, context]))
+const authenticatedData = (keyVersion: number, context: SealContext): Buffer => {
+  let text = `${format};${keyVersion};`
+  for (const part of context)
+    text += typeof part === 'string' ? `"${part.length}:${part}` : part === null ? '-' : `${part};`
+  return Buffer.from(text, 'utf16le')
+}
 
 export const seal = (
   key: KeyObject,

@@ -11,13 +11,15 @@ import type { Exchange } from './exchange.ts'
 import type { PipelineOptions } from './pipeline-options.ts'
 import type { Visit } from './visit.ts'
 
-/** Everything that can be decided before the body is read. */
+/** Everything that can be decided before the body is read. A promise only where something must be waited for. */
 export type Admission = {
   /** The caller, or undefined where none is needed; `answered` for a preflight. Throws the refusal. */
-  admit(exchange: Exchange, visit: Visit): Promise<Caller | undefined | 'answered'>
+  admit(exchange: Exchange, visit: Visit): Admitted | Promise<Admitted>
   /** 401, 403: the caller as of now. */
-  identify(exchange: Exchange, visit: Visit): Promise<Caller>
+  identify(exchange: Exchange, visit: Visit): Caller | Promise<Caller>
 }
+
+type Admitted = Caller | undefined | 'answered'
 
 /** In the order of C3. Without an endpoint, as far as the caller goes. */
 export const admission = (options: PipelineOptions, endpoint: Endpoint | undefined): Admission => {
@@ -25,38 +27,54 @@ export const admission = (options: PipelineOptions, endpoint: Endpoint | undefin
   const find = callerFinder(options)
 
   /** 401. A key that was not known when the request came is charged from now on. */
-  const requireCaller = async (exchange: Exchange, visit: Visit): Promise<Caller> => {
-    const found = visit.known ?? find(exchange)
-    const known = found instanceof Promise ? await found : found
-    if (found instanceof Promise) await visit.chargeTo(known)
-    if (known === undefined) throw new VaultError('unauthorized')
-    return { ...known, work: visit.work }
+  const requireCaller = (exchange: Exchange, visit: Visit): Caller | Promise<Caller> => {
+    const found = find(exchange, visit)
+    if (!(found instanceof Promise)) return asCaller(found, visit)
+    return found.then(async known => {
+      await visit.chargeTo(known)
+      return asCaller(known, visit)
+    })
   }
 
-  const identify = async (exchange: Exchange, visit: Visit): Promise<Caller> => {
-    const caller = await requireCaller(exchange, visit)
-    if (endpoint !== undefined) requirePermission(caller, endpoint)
+  const requireRights = (exchange: Exchange, visit: Visit, caller: Caller): Caller => {
+    if (endpoint === undefined) return caller
+    requirePermission(caller, endpoint)
+    requireBodyForm(exchange, endpoint)
+    if (!visit.hasRoom) throw new VaultError('overloaded')
     return caller
   }
 
+  const admitCaller = (exchange: Exchange, visit: Visit, caller: Caller): Caller | Promise<Caller> => {
+    const { apiKey } = caller
+    if (apiKey === undefined) throw new VaultError('unauthorized')
+    vault.keyUses.note(apiKey.hash, vault.clock())
+    exchange.corsHeaders = cors.allow(exchange, caller)
+    const limiting = rateLimit(apiKey)
+    return limiting === undefined
+      ? requireRights(exchange, visit, caller)
+      : limiting.then(() => requireRights(exchange, visit, caller))
+  }
+
   return {
-    identify,
-    admit: async (exchange, visit) => {
+    admit: (exchange, visit) => {
       if (endpoint?.permission === 'open') return undefined
       if (cors.preflight(exchange)) return 'answered'
+      const caller = requireCaller(exchange, visit)
+      return caller instanceof Promise
+        ? caller.then(found => admitCaller(exchange, visit, found))
+        : admitCaller(exchange, visit, caller)
+    },
+    identify: async (exchange, visit) => {
       const caller = await requireCaller(exchange, visit)
-      const { apiKey } = caller
-      if (apiKey === undefined) throw new VaultError('unauthorized')
-      vault.keyUses.note(apiKey.hash, vault.clock())
-      exchange.corsHeaders = cors.allow(exchange, caller)
-      await rateLimit(apiKey)
-      if (endpoint === undefined) return caller
-      requirePermission(caller, endpoint)
-      requireBodyForm(exchange, endpoint)
-      if (!visit.hasRoom) throw new VaultError('overloaded')
+      if (endpoint !== undefined) requirePermission(caller, endpoint)
       return caller
     },
   }
+}
+
+const asCaller = (known: KnownCaller | undefined, { work }: Visit): Caller => {
+  if (known === undefined) throw new VaultError('unauthorized')
+  return { ...known, work }
 }
 
 /** 403 to an application that holds the endpoint's permission nowhere (C3: "permission as such"). */
@@ -75,10 +93,13 @@ const callerFinder = ({ vault, log, headerPrefix }: PipelineOptions) => {
     log.error({ trace_id: traceId, ...describeError(error) }, 'a key was refused')
   }
 
-  return (exchange: Exchange): KnownCaller | undefined | Promise<KnownCaller | undefined> => {
+  return (
+    exchange: Exchange,
+    { keyName }: Visit,
+  ): KnownCaller | undefined | Promise<KnownCaller | undefined> => {
     const keyText = exchange.headers[apiKey]
     if (typeof keyText !== 'string') return undefined
-    const found = authenticate(vault, keyText)
+    const found = authenticate(vault, keyText, keyName)
     return found instanceof Promise ? found.catch(error => refuse(error, exchange)) : found
   }
 }

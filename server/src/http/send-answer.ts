@@ -29,14 +29,17 @@ export const answerSender = ({ status, location }: Endpoint, traceHeader: string
       Object.assign(headers, answer.headers)
       headers['content-type'] = answer.type
       content = answer.content
+      headers['content-length'] = Buffer.byteLength(content)
     } else if (answer !== undefined && status !== 204) {
       // Taken from the answer, so that a replay has it too (C1).
       if (folder !== undefined && isJsonObject(answer))
         headers.location = folder + encodeURIComponent(String(getOwn(answer, 'id')))
       headers['content-type'] = jsonContentType
-      content = `${JSON.stringify(answer)}\n`
+      const json = JSON.stringify(answer)
+      // Measured before the end of line is added: a text in two pieces would be copied for it.
+      headers['content-length'] = Buffer.byteLength(json) + 1
+      content = `${json}\n`
     }
-    if (content !== undefined) headers['content-length'] = Buffer.byteLength(content)
     if (isReplayed) headers['idempotent-replayed'] = 'true'
     sendWhole(exchange, status, headers, content, memory)
   }

@@ -58,6 +58,11 @@ export class Scheduler {
     return new Work(this, this.#queueOf(backgroundTenant, name))
   }
 
+  /** The slice that is running, or undefined between slices. */
+  get slice(): number | undefined {
+    return this.#slice === 0 ? undefined : this.#slice
+  }
+
   /** Turns that wait, and how many have been refused: for tests and metrics. */
   get state(): { readonly waiting: number; readonly refused: number } {
     let waiting = 0
@@ -71,9 +76,10 @@ export class Scheduler {
   }
 
   /** @internal */
-  ask(queue: Queue, turn: Turn): void {
-    turn.since = queue.tenant.isBackground ? Number.POSITIVE_INFINITY : this.#now()
+  ask(work: Work): void {
+    const { queue } = work
     const { tenant } = queue
+    work.since = tenant.isBackground ? Number.POSITIVE_INFINITY : this.#now()
     if (queue.length === 0) {
       if (tenant.waiting.length === 0) {
         tenant.clock = Math.max(tenant.clock, this.#present)
@@ -82,13 +88,14 @@ export class Scheduler {
       queue.clock = Math.max(queue.clock, tenant.present)
       tenant.waiting.push(queue)
     }
-    queue.add(turn)
+    queue.add(work)
     this.#plan()
   }
 
   /** @internal */
-  withdraw(queue: Queue, turn: Turn): void {
-    queue.remove(turn)
+  withdraw(work: Work): void {
+    const { queue } = work
+    queue.remove(work)
     if (queue.length === 0) this.#rest(queue)
   }
 
@@ -148,7 +155,7 @@ export class Scheduler {
     this.#lastSlice++
     this.#slice = this.#lastSlice
     this.#sliceBegan = this.#now()
-    for (const turn of group) turn.start(this.#slice)
+    for (const work of group) work.start(this.#slice)
     // Promises resolve in microtasks, and a tick that a microtask asks for runs once no microtask is left: when every work of the
     // group has come to its end, or waits for something.
     queueMicrotask(() =>
@@ -163,8 +170,8 @@ export class Scheduler {
     )
   }
 
-  #take(): Turn[] {
-    const group: Turn[] = []
+  #take(): Work[] {
+    const group: Work[] = []
     let expectedMs = 0
     while (group.length < groupTurnsMax) {
       const tenant = furthestBehind(this.#waiting)
@@ -240,16 +247,18 @@ export class GoneError extends Error {
 
 /** What one request, or one job, does. Its turns are charged to the key that it came with. */
 export class Work {
+  /** @internal */ queue: Queue
+  /** @internal Since when it has waited for the turn it asks for. */ since = 0
+  /** @internal */ hasBegun = false
   readonly #scheduler: Scheduler
-  #queue: Queue
   #slice = 0
-  #hasBegun = false
-  #waiting: Turn | undefined
   #isCancelled = false
+  #resolve: (() => void) | undefined
+  #reject: ((reason: Error) => void) | undefined
 
   constructor(scheduler: Scheduler, queue: Queue) {
     this.#scheduler = scheduler
-    this.#queue = queue
+    this.queue = queue
     queue.works++
   }
 
@@ -260,7 +269,12 @@ export class Work {
    */
   turn(): Promise<void> | undefined {
     if (this.#isCancelled) throw new GoneError()
-    return this.hasTurn ? undefined : this.#next()
+    if (this.#scheduler.holds(this.#slice)) return undefined
+    return new Promise((resolve, reject) => {
+      this.#resolve = resolve
+      this.#reject = reject
+      this.#scheduler.ask(this)
+    })
   }
 
   /** For loops on a hot path: `if (!work.hasTurn) await work.turn()`. */
@@ -268,30 +282,26 @@ export class Work {
     return !this.#isCancelled && this.#scheduler.holds(this.#slice)
   }
 
-  #next(): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#waiting = new Turn(this.#hasBegun, {
-        start: slice => {
-          this.#waiting = undefined
-          this.#hasBegun = true
-          this.#slice = slice
-          resolve()
-        },
-        refuse: reason => {
-          this.#waiting = undefined
-          reject(reason)
-        },
-      })
-      this.#scheduler.ask(this.#queue, this.#waiting)
-    })
+  /** @internal Its turn has come. */
+  start(slice: number): void {
+    this.hasBegun = true
+    this.#slice = slice
+    this.#resolve?.()
+    this.#resolve = undefined
+  }
+
+  /** @internal */
+  refuse(reason: Error): void {
+    this.#resolve = undefined
+    this.#reject?.(reason)
   }
 
   /** From here on it is charged to this key: who calls was not known before. */
   chargeTo(tenant: unknown, key: unknown): void {
     const queue = this.#scheduler.queueOf(tenant, key)
-    if (queue === this.#queue) return
+    if (queue === this.queue) return
     this.end()
-    this.#queue = queue
+    this.queue = queue
     queue.works++
     // What is left of its turn was given to somebody else's queue.
     this.#slice = 0
@@ -299,38 +309,20 @@ export class Work {
 
   cancel(): void {
     this.#isCancelled = true
-    const turn = this.#waiting
-    if (turn === undefined) return
-    this.#scheduler.withdraw(this.#queue, turn)
-    turn.refuse(new GoneError())
+    if (this.#resolve === undefined) return
+    this.#scheduler.withdraw(this)
+    this.refuse(new GoneError())
   }
 
   /** To be called once, when nothing is left to do. */
   end(): void {
-    this.#queue.works--
-    if (this.#queue.works === 0) this.#scheduler.left(this.#queue)
+    this.queue.works--
+    if (this.queue.works === 0) this.#scheduler.left(this.queue)
   }
 }
 
 /** What an operation sees of the work that it does. */
 export type Turns = Pick<Work, 'turn' | 'hasTurn'>
-
-class Turn {
-  since = 0
-  queue: Queue | undefined
-  readonly hasBegun: boolean
-  readonly start: (slice: number) => void
-  readonly refuse: (reason: Error) => void
-
-  constructor(
-    hasBegun: boolean,
-    { start, refuse }: { start: (slice: number) => void; refuse: (reason: Error) => void },
-  ) {
-    this.hasBegun = hasBegun
-    this.start = start
-    this.refuse = refuse
-  }
-}
 
 /** What waits for one key, and what its turns have taken. */
 class Queue {
@@ -342,8 +334,8 @@ class Queue {
   /** What a turn is expected to take. */
   expectedMs = unknownMs
   isLight = false
-  readonly #fresh = new Fifo<Turn>()
-  readonly #begun = new Fifo<Turn>()
+  readonly #fresh = new Fifo<Work>()
+  readonly #begun = new Fifo<Work>()
   #wasFresh = false
 
   constructor(tenant: Share, key: unknown) {
@@ -355,29 +347,28 @@ class Queue {
     return this.#fresh.length + this.#begun.length
   }
 
-  add(turn: Turn): void {
-    turn.queue = this
-    if (turn.hasBegun) this.#begun.push(turn)
-    else this.#fresh.push(turn)
+  add(work: Work): void {
+    if (work.hasBegun) this.#begun.push(work)
+    else this.#fresh.push(work)
   }
 
   /** What has begun and what is new go by turns, so that a long work of a key does not keep its short ones waiting. */
-  take(): Turn {
+  take(): Work {
     const isFresh =
       this.#begun.length === 0 || (!this.#wasFresh && this.#fresh.length > 0 && this.#begun.length < begunMax)
     this.#wasFresh = isFresh
-    const turn = isFresh ? this.#fresh.shift() : this.#begun.shift()
-    if (turn === undefined) throw new Error('an empty queue was asked for a turn')
-    return turn
+    const work = isFresh ? this.#fresh.shift() : this.#begun.shift()
+    if (work === undefined) throw new Error('an empty queue was asked for a turn')
+    return work
   }
 
-  takeLate(before: number): Turn | undefined {
+  takeLate(before: number): Work | undefined {
     return (this.#fresh.first?.since ?? Number.POSITIVE_INFINITY) < before ? this.#fresh.shift() : undefined
   }
 
-  remove(turn: Turn): void {
-    this.#fresh.remove(turn)
-    this.#begun.remove(turn)
+  remove(work: Work): void {
+    this.#fresh.remove(work)
+    this.#begun.remove(work)
   }
 
   pass(ms: number): void {
@@ -448,14 +439,21 @@ class Fifo<Item> {
 }
 
 /** Each has paid in advance what it was expected to take; now it pays, or gets back, the difference. */
-const charge = (group: readonly Turn[], ms: number): void => {
-  const queues = new Set(group.map(({ queue }) => queue).filter(queue => queue !== undefined))
-  const expectedMs = group.reduce((sum, { queue }) => sum + (queue?.expectedMs ?? 0), 0)
+const charge = (group: readonly Work[], ms: number): void => {
+  const [first] = group
+  if (first === undefined) return
+  const { queue } = first
+  if (group.every(work => work.queue === queue)) {
+    queue.pass(ms - group.length * queue.expectedMs)
+    queue.learn(ms / group.length)
+    return
+  }
+  const expectedMs = group.reduce((sum, work) => sum + work.queue.expectedMs, 0)
   const isOverrun = ms > overrunMs && ms > overrunFactor * expectedMs
-  for (const { queue } of group) queue?.pass((queue.expectedMs * ms) / expectedMs - queue.expectedMs)
-  for (const queue of queues)
-    if (queues.size === 1) queue.learn(ms / group.length)
-    else if (isOverrun) queue.isLight = false
+  for (const work of group) {
+    work.queue.pass((work.queue.expectedMs * ms) / expectedMs - work.queue.expectedMs)
+    if (isOverrun) work.queue.isLight = false
+  }
 }
 
 const furthestBehind = <Clocked extends { readonly clock: number }>(

@@ -1,7 +1,7 @@
 import { hashApiKey, isApiKey } from '../../crypto/api-key.ts'
 import { isLive } from '../../domain/access/application.ts'
-import type { Instant } from '../../domain/time/instant.ts'
 import { openApiKey, openApplication, openTenant } from '../grants/grant-rows.ts'
+import { apiKeyName } from '../vault/caller-cache.ts'
 import { keysUnlessDeleted } from '../vault/keys-unless-deleted.ts'
 import type { KnownCaller, Vault } from '../vault/vault.ts'
 
@@ -9,20 +9,14 @@ import type { KnownCaller, Vault } from '../vault/vault.ts'
 export const authenticate = (
   vault: Vault,
   keyText: string,
-): KnownCaller | undefined | Promise<KnownCaller | undefined> =>
-  knownCaller(vault, keyText) ?? (isApiKey(keyText) ? lookUp(vault, keyText) : undefined)
-
-/** The caller, if it is remembered from an earlier request and nothing has changed since. */
-export const knownCaller = (vault: Vault, keyText: string): KnownCaller | undefined => {
-  const known = vault.callers.get(keyText)
-  return isCurrent(known, vault.clock()) ? known : undefined
+  name = apiKeyName(keyText),
+): KnownCaller | undefined | Promise<KnownCaller | undefined> => {
+  const known = vault.callers.get(name)
+  if (known?.apiKey !== undefined && isLive(known.apiKey, vault.clock())) return known
+  return isApiKey(keyText) ? lookUp(vault, keyText, name) : undefined
 }
 
-/** Whether the key that the caller came with has not expired. */
-export const isCurrent = (known: KnownCaller | undefined, now: Instant): boolean =>
-  known?.apiKey !== undefined && isLive(known.apiKey, now)
-
-const lookUp = async (vault: Vault, keyText: string): Promise<KnownCaller | undefined> => {
+const lookUp = async (vault: Vault, keyText: string, name: string): Promise<KnownCaller | undefined> => {
   const { store, vaultKeys } = vault
   const hash = hashApiKey(vaultKeys, keyText)
   const epoch = store.grantsEpoch()
@@ -46,6 +40,6 @@ const lookUp = async (vault: Vault, keyText: string): Promise<KnownCaller | unde
     keys,
     apiKey: { hash, expiresAt: key.expiresAt },
   }
-  vault.callers.set(keyText, caller, epoch)
+  vault.callers.set(name, caller, epoch)
   return caller
 }

@@ -3,9 +3,11 @@ import { Memo } from '../../domain/memo.ts'
 
 /** Remembers callers by a hash of their key, in memory only, and forgets all of them when any grant changes. */
 export type CallerCache<Caller> = {
-  get(keyText: string): Caller | undefined
+  get(name: string): Caller | undefined
+  /** Who held the key when it was last used: good enough to know whose queue a request joins, and for nothing else. */
+  lastHolder(name: string): Caller | undefined
   /** `asOf` is the epoch from before the caller was read: a caller read while grants changed is not remembered. */
-  set(keyText: string, caller: Caller, asOf: number): void
+  set(name: string, caller: Caller, asOf: number): void
   /** `get` and `set` do this first. Without requests it must be called, or the keys of a deleted tenant stay in memory. */
   forgetIfChanged(): void
 }
@@ -17,27 +19,36 @@ const callersMax = 10_000
  * A key is looked up under a plain hash, so no text of a key outlives its request in memory. It has 208 random bits, so nothing can be
  * guessed from the hash. This takes 1 µs, where the keyed hash that storage knows takes 4.
  */
-const nameOf = (keyText: string): string => hash('sha256', keyText)
+export const apiKeyName = (keyText: string): string => hash('sha256', keyText)
 
 /** Saves opening three sealed rows per request. */
-export const callerCache = <Caller>(epoch: () => number): CallerCache<Caller> => {
+export const callerCache = <Caller>(
+  epoch: () => number,
+  /** The slice of work that is running. All requests in it had arrived before it began, so one look at the epoch serves all. */
+  slice: () => number | undefined = () => undefined,
+): CallerCache<Caller> => {
   const callers = new Memo<Caller>(callersMax)
   let seen: number | undefined
+  let seenIn: number | undefined
   const forgetIfChanged = (): void => {
+    const current = slice()
+    if (current !== undefined && current === seenIn) return
     const now = epoch()
+    seenIn = current
     if (now === seen) return
     seen = now
     callers.clear()
   }
   return {
     forgetIfChanged,
-    get: keyText => {
+    get: name => {
       forgetIfChanged()
-      return callers.get(nameOf(keyText))
+      return callers.get(name)
     },
-    set: (keyText, caller, asOf) => {
+    lastHolder: name => callers.get(name),
+    set: (name, caller, asOf) => {
       forgetIfChanged()
-      if (asOf === seen) callers.set(nameOf(keyText), caller)
+      if (asOf === seen) callers.set(name, caller)
     },
   }
 }

@@ -34,7 +34,10 @@ export const openVault = async ({
     log,
     vaultKeys: await unwrapVaultKeys(keyProvider, await wrappedVaultKeys(store, keyProvider)),
     keyring: tenantKeyring(store, keyProvider),
-    callers: callerCache(() => store.grantsEpoch()),
+    callers: callerCache(
+      () => store.grantsEpoch(),
+      () => scheduler.slice,
+    ),
     activity: activityQueue(store),
     keyUses: keyUses(),
     retryQueues: retryQueues(),
