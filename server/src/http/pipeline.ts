@@ -2,6 +2,7 @@ import type { Endpoint } from '../contract/endpoint.ts'
 import { ownHeaders } from '../contract/headers.ts'
 import { checkNames } from '../contract/query-pairs.ts'
 import { type Issue, requireNone, VaultError } from '../domain/errors.ts'
+import { pace } from '../domain/pace.ts'
 import type { Caller } from '../operations/vault/vault.ts'
 import { withNewerKeys } from '../operations/vault/with-newer-keys.ts'
 import { GoneError } from '../scheduling/scheduler.ts'
@@ -82,7 +83,8 @@ export const serve = (options: PipelineOptions, endpoint: Endpoint, handle: Hand
       if (endpoint.isPage && !visit.memory.hold(visit.memory.held + pageBytes))
         throw new VaultError('overloaded')
       const answer = await answerTo(exchange, caller, body)
-      if (endpoint.isProbe !== true && !work.hasTurn) await work.turn()
+      // Short answers of one commit leave together, as many as a commit holds: they have waited for each other already.
+      if (exchange.bodyBytes > pace.shortBodyBytesMax && !work.hasTurn) await work.turn()
       const sending = send(exchange, answer, visit)
       if (sending !== undefined) await sending
     } catch (error) {

@@ -8,6 +8,7 @@ import { openTokenRow } from './token-rows.ts'
 /** The living token with this id, opened, or undefined. The operation decides about access. */
 export const loadToken = async (vault: Vault, caller: Caller, id: string): Promise<Token | undefined> => {
   const row = await vault.store.getToken(caller.tenantNumber, id)
+  if (!caller.work.hasTurn) await caller.work.turn()
   if (row === undefined) return undefined
   requireSameId(row, id, caller)
   const now = vault.clock()
@@ -40,6 +41,7 @@ export const openTokens = async (
   const ids = rows.filter(row => mayHaveTransients(row, now)).map(row => row.id)
   if (ids.length === 0) return rows.map(row => openTokenRow(row, [], caller.keys))
   const whole = await vault.store.getTokens(caller.tenantNumber, ids)
+  if (!caller.work.hasTurn) await caller.work.turn()
   return rows.flatMap(row => {
     const current = mayHaveTransients(row, now) ? whole.rows.find(({ id }) => id === row.id) : row
     if (current === undefined) return []
