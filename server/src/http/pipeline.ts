@@ -42,10 +42,7 @@ export const serve = (options: PipelineOptions, endpoint: Endpoint, handle: Hand
   ): Promise<Answer> => {
     const query = readQuery(url)
     if (endpoint.query === undefined && endpoint.permission !== 'open') refuseQuery(query)
-    const call = { vault, headerPrefix, params, query, body: readBody(endpoint, body) }
-    return caller === undefined
-      ? handle({ ...call, caller })
-      : withNewerKeys(vault, caller, current => handle({ ...call, caller: current }))
+    return handle({ vault, headerPrefix, caller, params, query, body: readBody(endpoint, body) })
   }
 
   /** With an idempotency key: the answer that was kept under it, or a new one, which is then kept. */
@@ -82,7 +79,12 @@ export const serve = (options: PipelineOptions, endpoint: Endpoint, handle: Hand
       // A page holds some of its tokens in memory until it is sent.
       if (endpoint.isPage && !visit.memory.hold(visit.memory.held + pageBytes))
         throw new VaultError('overloaded')
-      const answer = await answerTo(exchange, caller, body)
+      let answer: Answer | Replayed
+      try {
+        answer = await answerTo(exchange, caller, body)
+      } catch (error) {
+        answer = await answerTo(exchange, await withNewerKeys(vault, caller, error), body)
+      }
       // Short answers of one commit leave together, as many as a commit holds: they have waited for each other already.
       if (exchange.bodyBytes > pace.shortBodyBytesMax && !work.hasTurn) await work.turn()
       const sending = send(exchange, answer, visit)
