@@ -58,6 +58,20 @@ export const serve = (options: PipelineOptions, endpoint: Endpoint, handle: Hand
     return idempotency.once(caller, asked, keeping => run(exchange, keeping, body))
   }
 
+  const carryOut = async (
+    exchange: Exchange,
+    visit: Visit,
+    caller: Caller | undefined,
+    body: Buffer | undefined,
+  ): Promise<void> => {
+    const { work } = visit
+    const answer = await answerTo(exchange, caller, body)
+    // Short answers of one commit leave together, as many as a commit holds: they have waited for each other already.
+    if (exchange.bodyBytes > pace.shortBodyBytesMax && !work.hasTurn) await work.turn()
+    const sending = send(exchange, answer, visit)
+    if (sending !== undefined) await sending
+  }
+
   const live = async (exchange: Exchange): Promise<void> => {
     const visit = new Visit(options, exchange, keyHeader)
     const { work } = visit
@@ -79,16 +93,11 @@ export const serve = (options: PipelineOptions, endpoint: Endpoint, handle: Hand
       // A page holds some of its tokens in memory until it is sent.
       if (endpoint.isPage && !visit.memory.hold(visit.memory.held + pageBytes))
         throw new VaultError('overloaded')
-      let answer: Answer | Replayed
       try {
-        answer = await answerTo(exchange, caller, body)
+        await carryOut(exchange, visit, caller, body)
       } catch (error) {
-        answer = await answerTo(exchange, await withNewerKeys(vault, caller, error), body)
+        await carryOut(exchange, visit, await withNewerKeys(vault, caller, error), body)
       }
-      // Short answers of one commit leave together, as many as a commit holds: they have waited for each other already.
-      if (exchange.bodyBytes > pace.shortBodyBytesMax && !work.hasTurn) await work.turn()
-      const sending = send(exchange, answer, visit)
-      if (sending !== undefined) await sending
     } catch (error) {
       visit.memory.keep(0)
       if (!(error instanceof GoneError)) sendProblem(exchange, error)
