@@ -3,7 +3,7 @@ import { ownHeaders } from '../contract/headers.ts'
 import { checkNames } from '../contract/query-pairs.ts'
 import { type Issue, requireNone, VaultError } from '../domain/errors.ts'
 import { pace } from '../domain/pace.ts'
-import type { Caller } from '../operations/vault/vault.ts'
+import type { Caller, Idempotent } from '../operations/vault/vault.ts'
 import { withNewerKeys } from '../operations/vault/with-newer-keys.ts'
 import { GoneError } from '../scheduling/scheduler.ts'
 import { admission } from './admission.ts'
@@ -39,10 +39,12 @@ export const serve = (options: PipelineOptions, endpoint: Endpoint, handle: Hand
     { url, params }: Exchange,
     caller: Caller | undefined,
     body: Buffer | undefined,
+    idempotent?: Idempotent,
   ): Promise<Answer> => {
     const query = readQuery(url)
     if (endpoint.query === undefined && endpoint.permission !== 'open') refuseQuery(query)
-    return handle({ vault, headerPrefix, caller, params, query, body: readBody(endpoint, body) })
+    const read = readBody(endpoint, body)
+    return handle({ vault, headerPrefix, caller, idempotent, params, query, body: read })
   }
 
   /** With an idempotency key: the answer that was kept under it, or a new one, which is then kept. */
@@ -55,7 +57,7 @@ export const serve = (options: PipelineOptions, endpoint: Endpoint, handle: Hand
     const key = endpoint.takesIdempotencyKey ? headers[idempotency.header] : undefined
     if (key === undefined || caller === undefined) return run(exchange, caller, body)
     const asked = { method, path: plainPath(url), key: readIdempotencyKey(key), body }
-    return idempotency.once(caller, asked, keeping => run(exchange, keeping, body))
+    return idempotency.once(caller, asked, idempotent => run(exchange, caller, body, idempotent))
   }
 
   const carryOut = async (

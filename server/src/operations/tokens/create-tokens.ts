@@ -5,7 +5,7 @@ import type { Instant } from '../../domain/time/instant.ts'
 import { monthOf } from '../../domain/time/month.ts'
 import type { Token, Writable } from '../../domain/tokens/token.ts'
 import type { TokenDefinition } from '../../domain/tokens/token-definition.ts'
-import type { Caller, Vault } from '../vault/vault.ts'
+import type { Caller, Idempotent, Vault } from '../vault/vault.ts'
 import { commit } from '../writing/commit.ts'
 import { requireRoundsLeft } from '../writing/retry-on-conflict.ts'
 import { chooseId, type Identified } from './choose-id.ts'
@@ -33,6 +33,7 @@ export const createTokens = async <Shown extends Json, Answer extends Json>(
   caller: Caller,
   definitions: readonly TokenDefinition[],
   { show, answer: answerFor }: Answering<Shown, Answer>,
+  idempotent?: Idempotent,
 ): Promise<Answer> => {
   const now = vault.clock()
   const { work } = caller
@@ -62,7 +63,7 @@ export const createTokens = async <Shown extends Json, Answer extends Json>(
       shown.push(show({ token: existing ?? token, deduplicated: existing !== undefined }, shown.length))
     }
     const answer = answerFor(shown)
-    const outcome = await commit(vault, caller, writes.set, answer)
+    const outcome = await commit(vault, caller, writes.set, answer, idempotent)
     if (outcome.committed) return answer
     if (outcome.conflict === 'tokenExists')
       identified = await replaceTakenIds(vault, caller, identified, new Set(inserted))
