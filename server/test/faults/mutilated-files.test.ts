@@ -7,12 +7,13 @@ import type { JsonObject } from '../../src/domain/json/json.ts'
 import { TamperedError } from '../../src/domain/tampered-error.ts'
 import { fileKeyProvider } from '../../src/keys/file/file-key-provider.ts'
 import { KeyProviderError } from '../../src/keys/key-provider.ts'
+import { authenticate } from '../../src/operations/keys/authenticate.ts'
 import { getToken } from '../../src/operations/tokens/get-token.ts'
 import { openVault } from '../../src/operations/vault/open-vault.ts'
 import { StoreUnavailableError } from '../../src/store/port.ts'
 import { ForeignSchemaError } from '../../src/store/sqlite/own-schema.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
-import { callerOf } from '../rig/caller-of.ts'
+import { endlessTurn } from '../rig/caller-of.ts'
 import { Seeded } from '../rig/seeded.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
 import { owner, TestVault } from '../rig/test-vault.ts'
@@ -114,7 +115,8 @@ describe('mutilated copies of the database and its log (sqlite)', () => {
     let found = 0
     const keyProvider = fileKeyProvider(join(folder, 'master.key'))
     const opened = await named(() => openVault({ store, keyProvider, clock: () => vault.now }))
-    const caller = opened && (await named(() => callerOf(opened, key)))
+    const known = opened && (await named(async () => authenticate(opened, key)))
+    const caller = known && { ...known, work: endlessTurn }
     if (opened !== undefined && caller !== undefined)
       for (const [id, data] of values) {
         const token = await named((): Promise<JsonObject> => getToken(opened, caller, id))
