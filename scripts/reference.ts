@@ -89,8 +89,8 @@ JSON, named by \`--config\` or \`STRONGROOM_CONFIG\`.`,
   '## Limits',
   `
 Those with a ceiling can be lowered, and raised up to it: \`--limits bodyBytes=4194304,metadataKeys=100\`. What is in force is in
-\`x-limits\` of \`/openapi.json\`. Units come last in the names; characters are code points. A step is a call of a filter, or a
-character that one reads or makes; [expressions.md](expressions.md#limits) says what the steps bound.`,
+\`x-limits\` of \`/openapi.json\`. Units come last in the names; characters are code points. A step is about a
+nanosecond of work; [expressions.md](expressions.md#limits) says what the steps bound.`,
   table(['limit', 'value', 'ceiling'], limitRows),
   '## Token types',
   `

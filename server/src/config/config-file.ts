@@ -35,7 +35,7 @@ export const readConfigFile = (path: string | undefined): ReadonlyMap<string, Gi
       throw fault(`must set ${key} to text, a number, true or false`)
     // As with a flag: an empty host would mean all interfaces, an empty path the current folder.
     if (value === '') throw fault(`leaves ${key} empty`)
-    given.set(name, { text: String(asGiven), place: `${key} in ${path}` })
+    given.set(name, { text: String(asGiven), source: `${key} in ${path}` })
   }
   // The same rule as for a file that holds only the master key.
   const isOpen = isOpenToOthers(path)

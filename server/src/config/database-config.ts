@@ -20,12 +20,12 @@ export const readDatabase = (
   try {
     address = parseDatabaseUrl(url.text, { hasCa: rest.caFile !== undefined })
   } catch (error) {
-    if (error instanceof DatabaseUrlError) throw new ConfigError(`${url.place} ${error.message}`)
+    if (error instanceof DatabaseUrlError) throw new ConfigError(`${url.source} ${error.message}`)
     throw error
   }
-  if (address.password !== undefined && url.place.startsWith('--'))
+  if (address.password !== undefined && url.source.startsWith('--'))
     throw new ConfigError(
-      `${url.place} holds a password, which others could read: set ${variableName('database-url')} or ${variableName('database-password-file')}`,
+      `${url.source} holds a password, which others could read: set ${variableName('database-url')} or ${variableName('database-password-file')}`,
     )
   return { address, ...rest }
 }

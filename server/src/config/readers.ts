@@ -4,30 +4,30 @@ import { didYouMean } from '../domain/text/did-you-mean.ts'
 import { ConfigError } from './config-error.ts'
 import { type Given, ifGiven } from './given.ts'
 
-export const readNumber = ({ text, place }: Given, min: number, max: number): number => {
+export const readNumber = ({ text, source }: Given, min: number, max: number): number => {
   const value = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN
   if (!(value >= min && value <= max))
-    throw new ConfigError(`${place} must be a number from ${min} to ${max}`)
+    throw new ConfigError(`${source} must be a number from ${min} to ${max}`)
   return value
 }
 
 export const readWhole = (given: Given, min: number, max: number): number => {
   const value = readNumber(given, min, max)
-  if (!Number.isInteger(value)) throw new ConfigError(`${given.place} must be a whole number`)
+  if (!Number.isInteger(value)) throw new ConfigError(`${given.source} must be a whole number`)
   return value
 }
 
 export const readChoice = <const V extends readonly string[]>(
-  { text, place }: Given,
+  { text, source }: Given,
   choices: V,
 ): V[number] => {
   if (choices.includes(text)) return text
-  throw new ConfigError(`${place} must be one of ${choices.join(', ')}${didYouMean(text, choices)}`)
+  throw new ConfigError(`${source} must be one of ${choices.join(', ')}${didYouMean(text, choices)}`)
 }
 
-export const readHeaderPrefix = ({ text, place }: Given): string => {
+export const readHeaderPrefix = ({ text, source }: Given): string => {
   if (!/^[A-Za-z][A-Za-z0-9-]{0,31}$/.test(text))
-    throw new ConfigError(`${place} must be letters, digits and dashes, at most 32, and start with a letter`)
+    throw new ConfigError(`${source} must be letters, digits and dashes, at most 32, and start with a letter`)
   return text.toLowerCase()
 }
 
@@ -38,7 +38,7 @@ export const readOrigins = (given: Given | undefined): string[] => {
     .filter(origin => origin !== '')
   for (const origin of origins)
     if (!URL.canParse(origin) || new URL(origin).origin !== origin)
-      throw new ConfigError(`${given?.place} must be origins such as https://shop.example`)
+      throw new ConfigError(`${given?.source} must be origins such as https://shop.example`)
   return origins
 }
 
@@ -46,25 +46,25 @@ export const readRateLimit = (rate: Given | undefined, burst: Given | undefined)
   const perSecond = ifGiven(rate, given => readNumber(given, 0.001, 1_000_000))
   const atOnce = ifGiven(burst, given => readNumber(given, 1, 1_000_000))
   if (perSecond !== undefined) return { perSecond, burst: atOnce ?? Math.max(1, perSecond) }
-  if (burst !== undefined) throw new ConfigError(`${burst.place} needs a rate limit as well`)
+  if (burst !== undefined) throw new ConfigError(`${burst.source} needs a rate limit as well`)
   return undefined
 }
 
 export const readLimits = (given: Given | undefined): SetLimits => {
   // `"limits": {}` in the config file
   if (given === undefined || given.text === '') return {}
-  const { text, place } = given
+  const { text, source } = given
   const wanted: Record<string, number> = {}
   for (const pair of text.split(',')) {
     const [, name = '', value = ''] = /^\s*(\w+)\s*=\s*(\S*)\s*$/.exec(pair) ?? []
     const most = Object.hasOwn(ceilings, name) ? ceilings[name as keyof typeof ceilings] : undefined
     if (most === undefined)
-      throw new ConfigError(`${place} can set ${Object.keys(ceilings).join(', ')}, each as name=number`)
+      throw new ConfigError(`${source} can set ${Object.keys(ceilings).join(', ')}, each as name=number`)
     if (!/^[1-9]\d*$/.test(value) || Number(value) > most)
-      throw new ConfigError(`${place} must set ${name} to a whole number from 1 to ${most}`)
+      throw new ConfigError(`${source} must set ${name} to a whole number from 1 to ${most}`)
     wanted[name] = Number(value)
   }
   const fault = contradiction(wanted)
-  if (fault !== undefined) throw new ConfigError(`${place} contradicts itself: ${fault}`)
+  if (fault !== undefined) throw new ConfigError(`${source} contradicts itself: ${fault}`)
   return wanted
 }

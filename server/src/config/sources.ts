@@ -31,13 +31,13 @@ export const givenSettings = ({ options, environment, spelled = {} }: Sources): 
       throw new ConfigError(`--${own} and --${name} are one setting: leave one out`)
     const text = options[option]
     if (text === '') throw new ConfigError(`--${option} is empty`)
-    return text === undefined ? undefined : { text, place: `--${option}` }
+    return text === undefined ? undefined : { text, source: `--${option}` }
   }
   /** An empty variable counts as not set. */
   const fromVariable = (name: string): Given | undefined => {
-    const place = variableName(name)
-    const text = environment[place]
-    return text === undefined || text === '' ? undefined : { text, place }
+    const source = variableName(name)
+    const text = environment[source]
+    return text === undefined || text === '' ? undefined : { text, source }
   }
   const file = readConfigFile((fromOption('config') ?? fromVariable('config'))?.text)
   const inOrder = [fromOption, fromVariable, (name: string) => file.get(name)]
@@ -57,7 +57,7 @@ export const givenSettings = ({ options, environment, spelled = {} }: Sources): 
       for (const from of inOrder) {
         const [data, url] = [from('data'), from('database-url')]
         if (data !== undefined && url !== undefined)
-          throw new ConfigError(`${data.place} and ${url.place} both say where the vault is: leave one out`)
+          throw new ConfigError(`${data.source} and ${url.source} both say where the vault is: leave one out`)
         if (data !== undefined) return { data }
         if (url !== undefined) return { 'database-url': url }
       }
@@ -68,6 +68,6 @@ export const givenSettings = ({ options, environment, spelled = {} }: Sources): 
 
 const fallbacks = Object.fromEntries(
   settings.flatMap(({ name, fallback }) =>
-    fallback === undefined ? [] : [[name, { text: fallback, place: name }]],
+    fallback === undefined ? [] : [[name, { text: fallback, source: name }]],
   ),
 ) as Readonly<Record<SettledName, Given>>

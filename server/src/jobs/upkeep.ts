@@ -63,7 +63,7 @@ export const upkeep = (vault: Vault, log: Log, leaseOn: (name: string) => Lease)
       run: async stopping => ({ purged: await sweepResults(vault, stopping) }),
     },
   ],
-  burial: [
+  removal: [
     {
       name: 'purge-dead-tenants',
       onOneNode: true,

@@ -69,6 +69,6 @@ const killWorker = async (program: Program, number: number): Promise<void> => {
     .map(line => JSON.parse(line))
     .filter(({ worker }) => worker === number)
   process.kill(Number(starts.at(-1)?.pid), 'SIGKILL')
-  const answers = (line: string): boolean => line.includes(`"worker":${number},"msg":"answering"`)
+  const answers = (line: string): boolean => line.includes(`"worker":${number},"msg":"ready"`)
   await program.line('stderr', answers, starts.length + 1)
 }

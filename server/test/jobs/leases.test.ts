@@ -71,7 +71,7 @@ for (const engine of engines)
       upkeep: 'purgeTransients',
       expiry: 'listExpiredTokens',
       answers: 'purgeResults',
-      burial: 'purgeDeadTenants',
+      removal: 'purgeDeadTenants',
     } as const
     for (const [name, sweep] of Object.entries(sweeps))
       test(`${sweep} waits while another node holds the lease ${name}, and no other sweep does (C17.6, C11.2, §4.11.7, C31.6)`, async t => {

@@ -98,7 +98,7 @@ describe('serve with workers', { timeout: 120_000 }, () => {
         flight.socket.destroy()
       }
     }
-    await server.line('stderr', line => line.includes('"worker":2,"msg":"answering"'), 2)
+    await server.line('stderr', line => line.includes('"worker":2,"msg":"ready"'), 2)
     assert.notEqual(newest(server, 2), before)
     for (let n = 0; n < 6; n++) assert.equal(await health(), 200)
   })
@@ -136,7 +136,7 @@ describe('serve with workers', { timeout: 120_000 }, () => {
     const { worker } = (await race('dies')).winner
     const starts = pidsOf(server, worker).length
     process.kill(newest(server, worker), 'SIGKILL')
-    await server.line('stderr', line => line.includes(`"worker":${worker},"msg":"answering"`), starts + 1)
+    await server.line('stderr', line => line.includes(`"worker":${worker},"msg":"ready"`), starts + 1)
     letGo()
     // What the dead worker sent to the writer may still be stored, and then wins the commit.
     send(other, 'dies')
@@ -200,7 +200,7 @@ describe('serve with workers, told to end at once', { timeout: 120_000 }, () => 
     const server = await site.serve(two)
     // The first death costs no wait, the second does.
     process.kill(newest(server, 2), 'SIGKILL')
-    await server.line('stderr', line => line.includes('"worker":2,"msg":"answering"'), 2)
+    await server.line('stderr', line => line.includes('"worker":2,"msg":"ready"'), 2)
     process.kill(newest(server, 2), 'SIGKILL')
     await server.logged('a worker ended and is replaced', 2)
     server.child.kill('SIGTERM')
@@ -225,7 +225,7 @@ describe('serve with workers, of which one is replaced', { timeout: 120_000 }, (
   const site = new Site()
   after(() => site.remove())
   const answersAgain = (server: Program): Promise<string> =>
-    server.line('stderr', line => line.includes('"worker":2,"msg":"answering"'), 2)
+    server.line('stderr', line => line.includes('"worker":2,"msg":"ready"'), 2)
 
   test('it serves the same vault with the same settings, whatever the config file says by then (C35.4)', {
     timeout: 40_000,
@@ -416,7 +416,7 @@ describe('serve with workers of which one hangs', { timeout: 120_000 }, () => {
     assert.equal(JSON.parse(await server.logged('a worker hangs and is ended')).worker, 2)
     const { worker, signal } = JSON.parse(await server.logged('a worker ended and is replaced'))
     assert.deepEqual({ worker, signal }, { worker: 2, signal: 'SIGKILL' })
-    await server.line('stderr', line => line.includes('"worker":2,"msg":"answering"'), 2)
+    await server.line('stderr', line => line.includes('"worker":2,"msg":"ready"'), 2)
     assert.notEqual(newest(server, 2), hanging)
     assert.equal(pidsOf(server, 1).length, 1)
 

@@ -45,8 +45,8 @@ export const serveHere = async (config: Config, worker?: WorkerContext): Promise
       ready: ({ url, port }, { vault }) => {
         if (worker === undefined) log.info({ url, storage: storage.name }, 'listening')
         else {
-          log.debug({}, 'answering')
-          worker.answers(port)
+          log.debug({}, 'ready')
+          worker.announceReady(port)
         }
         // Once for all workers. Storage that does not answer is not a clock problem, and requests report it.
         if (worker === undefined || worker.number === 1) void warnOfClocks(vault, log).catch(() => {})

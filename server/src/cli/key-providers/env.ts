@@ -11,7 +11,7 @@ export const env: KeyProviderKind = {
       throw new ConfigError(
         'the key provider env needs STRONGROOM_MASTER_KEY, a master key such as strongroom master-key prints',
       )
-    return envKeyProvider(masterKey.place, masterKey.text)
+    return envKeyProvider(masterKey.source, masterKey.text)
   },
   requireMasterKeyFile: () => {
     throw new ConfigError(

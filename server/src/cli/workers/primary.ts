@@ -11,7 +11,7 @@ import { primaryServices, type Question } from './primary-services.ts'
 import { restarts } from './restarts.ts'
 import { canSharePorts } from './shared-port.ts'
 import { askEveryMs, SignsOfLife, startMaxMs } from './signs-of-life.ts'
-import type { Answering, Ping, Pong, WorkerStart } from './worker.ts'
+import type { Ping, Pong, WorkerReady, WorkerStart } from './worker.ts'
 
 /**
  * Runs `count` processes that share the port, until it is told to stop; resolves with the exit code. A worker that
@@ -97,13 +97,13 @@ class Primary {
     this.#workers.set(worker, state)
     // The first may be busy with a migration, which takes as long as it takes.
     if (!start.isFirst) setTimeout(() => this.#endLate(worker), startMaxMs).unref()
-    worker.on('message', async (message: Question | Answering | Pong) => {
+    worker.on('message', async (message: Question | WorkerReady | Pong) => {
       // The worker has died: what it asked for would be held for nobody.
       if (!this.#workers.has(worker)) return
       this.#signs.heard(worker)
       if ('iAmHere' in message) return
       if ('port' in message) {
-        this.#answering(worker, message.port)
+        this.#becameReady(worker, message.port)
         return
       }
       const answer = await this.#services.answer(message, worker)
@@ -121,7 +121,7 @@ class Primary {
     this.#replace(state, 1, null)
   }
 
-  #answering(worker: Worker, port: number): void {
+  #becameReady(worker: Worker, port: number): void {
     const state = this.#workers.get(worker)
     if (state === undefined) return
     state.isReady = true

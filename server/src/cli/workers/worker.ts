@@ -19,7 +19,7 @@ export type WorkerStart = {
 }
 
 /** It answers requests, on this port. */
-export type Answering = { readonly port: number }
+export type WorkerReady = { readonly port: number }
 
 /** The primary asks now and then, to tell a worker that is busy from one that hangs. */
 export type Ping = { readonly areYouThere: true }
@@ -28,7 +28,7 @@ export type Pong = { readonly iAmHere: true }
 /** What one of several processes that share a port is told, and what the primary does for all of them. */
 export type WorkerContext = SharedAcrossWorkers &
   WorkerStart & {
-    answers(port: number): void
+    announceReady(port: number): void
     /** Resolves when the primary tells it to stop. */
     readonly stopped: () => Promise<void>
     readonly writer: Writer
@@ -51,7 +51,7 @@ export const asWorker = async (
     await run(config, {
       ...(JSON.parse(env[workerVariable] ?? '') as WorkerStart),
       // Without the primary, this worker soon ends.
-      answers: port => process.send?.({ port } satisfies Answering, undefined, undefined, () => {}),
+      announceReady: port => process.send?.({ port } satisfies WorkerReady, undefined, undefined, () => {}),
       stopped,
       // Closing this worker's store leaves the writer open: it serves the other workers.
       writer: { ask: request => ask('write', request), close: async () => {} },
