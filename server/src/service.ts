@@ -9,6 +9,7 @@ import type { Instant } from './domain/time/instant.ts'
 import { cors } from './http/cors.ts'
 import { idempotency, type KeysInFlight } from './http/idempotency.ts'
 import { rateLimit } from './http/rate-limit.ts'
+import { refusalLog } from './http/send-problem.ts'
 import { type Address, buildServer } from './http/server.ts'
 import { allOf, type Clockwork, clockwork, runJobs } from './jobs/clockwork.ts'
 import { leases } from './jobs/lease.ts'
@@ -56,7 +57,7 @@ export const buildService = async (parts: {
 }): Promise<Service> => {
   const { log, clock, settings, shared } = parts
   const { headerPrefix } = settings
-  const scheduler = new Scheduler({ report: refused => log.error({ refused }, 'overloaded') })
+  const scheduler = new Scheduler()
   const vault = await openVault({ ...parts, scheduler })
   const ownLeases = leases(parts.store, { holder: newUuid(), lengthMs: pace.upkeepLeaseMs, clock })
   const work = allOf(
@@ -77,6 +78,7 @@ export const buildService = async (parts: {
     rateLimit: rateLimit(settings.rateLimit && (shared?.takeShare ?? rateBuckets(settings.rateLimit, clock))),
     cors: cors(settings.corsOrigins, headerPrefix),
     scheduler,
+    noteRefusal: refusalLog(log),
     memory: new ByteBudget(Math.max(pace.bytesOnTheirWay, 8 * limits.bodyBytes)),
     ...(parts.tls && { tls: parts.tls }),
   })

@@ -13,6 +13,8 @@ export type PipelineOptions = {
   readonly headerPrefix: string
   readonly scheduler: Scheduler
   readonly memory: ByteBudget
+  /** To be called for each request that is refused because there is too much to do. */
+  readonly noteRefusal: () => void
   readonly idempotency: Idempotency
   readonly rateLimit: RateLimit
   readonly cors: Cors

@@ -8,11 +8,30 @@ import { asVaultError, problem, problemType } from './problem.ts'
 /** For whoever watches from within the process: a test, or a tool that traces requests. */
 const failures = channel('strongroom.request.failed')
 
+/** Reports refused requests as a count, now and then: a line for each would add to the load. */
+export const refusalLog = (log: Log, now = () => performance.now()): (() => void) => {
+  let refused = 0
+  let reportedAtMs = Number.NEGATIVE_INFINITY
+  return () => {
+    refused++
+    if (now() - reportedAtMs < refusalLogIntervalMs) return
+    log.error({ refused }, 'overloaded')
+    refused = 0
+    reportedAtMs = now()
+  }
+}
+
+const refusalLogIntervalMs = 10_000
+
 export type SendProblem = (exchange: Exchange, error: unknown) => void
 
 /** Sends whatever went wrong as a problem, and logs what is our fault: with the pattern of the route, never the URL (C2). */
 export const problemSender = (
-  { log, headerPrefix }: { readonly log: Log; readonly headerPrefix: string },
+  {
+    log,
+    headerPrefix,
+    noteRefusal,
+  }: { readonly log: Log; readonly headerPrefix: string; readonly noteRefusal: () => void },
   route?: string,
 ): SendProblem => {
   const { apiKey, traceId } = ownHeaders(headerPrefix)
@@ -25,6 +44,7 @@ export const problemSender = (
   return (exchange, error) => {
     failures.publish({ error })
     const known = asVaultError(error)
+    if (known.code === 'overloaded') noteRefusal()
     const { status, headers, body } = problem(
       known.code === 'unauthorized' ? unauthorized : known,
       exchange.traceId,

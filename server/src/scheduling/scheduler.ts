@@ -23,7 +23,6 @@ import { VaultError } from '../domain/errors.ts'
 export class Scheduler {
   readonly #now: () => number
   readonly #waitMaxMs: number
-  readonly #report: (refused: number) => void
   readonly #tenants = new Map<unknown, Share>()
   /** Those of the tenants that have turns waiting. */
   readonly #waiting: Share[] = []
@@ -31,21 +30,17 @@ export class Scheduler {
   #isRoundDue = false
   #expiry: NodeJS.Timeout | undefined
   #refused = 0
-  #reported = { refused: 0, at: Number.NEGATIVE_INFINITY }
   /** The slice that is running; works that hold a turn of it may go on. */
   #slice = 0
   #sliceBegan = 0
   #lastSlice = 0
 
-  /** `report` is told now and then how many were refused: a line for each would add to the load. */
   constructor({
     now = () => performance.now(),
     waitMaxMs = 1_000,
-    report = () => {},
-  }: { now?: () => number; waitMaxMs?: number; report?: (refused: number) => void } = {}) {
+  }: { now?: () => number; waitMaxMs?: number } = {}) {
     this.#now = now
     this.#waitMaxMs = waitMaxMs
-    this.#report = report
   }
 
   /** Work for an answer: charged to the key of the tenant, or for strangers to where they call from. */
@@ -182,17 +177,12 @@ export class Scheduler {
   }
 
   #refuseLate(): void {
-    const now = this.#now()
-    if (this.#refused > this.#reported.refused && now - this.#reported.at >= reportIntervalMs) {
-      this.#report(this.#refused - this.#reported.refused)
-      this.#reported = { refused: this.#refused, at: now }
-    }
     if (this.#waiting.length === 0) {
       clearInterval(this.#expiry)
       this.#expiry = undefined
       return
     }
-    const before = now - this.#waitMaxMs
+    const before = this.#now() - this.#waitMaxMs
     for (const tenant of [...this.#waiting])
       for (const queue of [...tenant.waiting]) {
         for (let late = queue.takeLate(before); late !== undefined; late = queue.takeLate(before)) {
@@ -219,7 +209,6 @@ const unknownMs = 0.5
 const overrunMs = 3
 const overrunFactor = 4
 const expiryIntervalMs = 50
-const reportIntervalMs = 10_000
 /** What background work is charged for each millisecond. */
 const backgroundFactor = 20
 /** Tenants, and keys of a tenant, that are remembered although nothing of theirs waits: by what they took they are known. */

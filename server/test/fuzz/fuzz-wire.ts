@@ -11,7 +11,7 @@ import { type ByteStream, byteStreams } from './byte-streams.ts'
 
 const answersWithinMs = 60_000
 const silent = { isDebug: false, error: () => {}, info: () => {}, debug: () => {} }
-const sendProblem = problemSender({ log: silent, headerPrefix: 'svc' })
+const sendProblem = problemSender({ log: silent, headerPrefix: 'svc', noteRefusal: () => {} })
 
 /** What was made of the bytes of a connection. */
 type Read = {

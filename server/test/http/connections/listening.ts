@@ -14,7 +14,7 @@ export type Wire = 'TCP' | 'TLS'
 const { cert, key } = certificate('127.0.0.1')
 const silent = { isDebug: false, error: () => {}, info: () => {}, debug: () => {} }
 
-export const sendProblem = problemSender({ log: silent, headerPrefix: 'svc' })
+export const sendProblem = problemSender({ log: silent, headerPrefix: 'svc', noteRefusal: () => {} })
 
 /** A listener that the test says how to serve, and clients of it. Timers stand still, and the clock is the test's. */
 export class Listening {
