@@ -1,28 +1,60 @@
 import assert from 'node:assert/strict'
 import { mock, test } from 'node:test'
 import { noteKeyUse } from '../../src/operations/maintenance/note-key-use.ts'
-import { callerCache } from '../../src/operations/vault/caller-cache.ts'
+import { apiKeyName, callerCache } from '../../src/operations/vault/caller-cache.ts'
 import { keyUses } from '../../src/operations/vault/key-uses.ts'
 import type { Vault } from '../../src/operations/vault/vault.ts'
 
 test('callers are remembered until a grant changes, and not across the change (C27.2)', () => {
   let epoch = 1
-  const callers = callerCache<string>(() => epoch)
-  callers.set('key', 'caller', epoch)
-  assert.equal(callers.get('key'), 'caller')
+  const callers = callerCache<{ tenantNumber: number }>(() => epoch)
+  const caller = { tenantNumber: 7 }
+  callers.set('key', caller, epoch)
+  assert.equal(callers.get('key'), caller)
   epoch++
   assert.equal(callers.get('key'), undefined)
-  callers.set('key', 'caller', epoch - 1)
+  callers.set('key', caller, epoch - 1)
   assert.equal(callers.get('key'), undefined)
 })
 
+test('a caller is looked at once in a slice of work, and again in the next (C27.2)', () => {
+  let [epoch, slice]: [number, number | undefined] = [1, 1]
+  const callers = callerCache<{ tenantNumber: number }>(
+    () => epoch,
+    () => slice,
+  )
+  const caller = { tenantNumber: 7 }
+  callers.set('key', caller, epoch)
+  epoch++
+  for (const next of [2, undefined]) {
+    slice = next
+    assert.equal(callers.get('key'), undefined)
+    callers.set('key', caller, epoch)
+    assert.equal(callers.get('key'), caller)
+    epoch++
+  }
+  assert.equal(callers.get('key'), undefined)
+})
+
+test('a change of grants makes nobody a stranger (C37.1)', () => {
+  let epoch = 1
+  const callers = callerCache<{ tenantNumber: number }>(() => epoch)
+  assert.equal(callers.lastTenant('key'), undefined)
+  callers.set('key', { tenantNumber: 7 }, epoch)
+  epoch++
+  assert.equal(callers.get('key'), undefined)
+  assert.equal(callers.lastTenant('key'), 7)
+})
+
 test('no caller is remembered under the text of a key (C30.2)', () => {
-  const callers = callerCache<string>(() => 1)
+  const callers = callerCache<{ tenantNumber: number }>(() => 1)
+  const caller = { tenantNumber: 7 }
   const { mock: taken } = mock.method(Map.prototype, 'set')
   try {
-    callers.set('key_private_text', 'caller', 1)
-    assert.equal(callers.get('key_private_text'), 'caller')
-    assert.equal(taken.callCount(), 1)
+    const name = apiKeyName('key_private_text')
+    callers.set(name, caller, 1)
+    assert.equal(callers.get(name), caller)
+    assert.ok(taken.callCount() > 0)
     for (const call of taken.calls) assert.doesNotMatch(String(call.arguments[0]), /key_private_text/)
   } finally {
     taken.restore()
@@ -30,15 +62,15 @@ test('no caller is remembered under the text of a key (C30.2)', () => {
 })
 
 test('thousands of keys in use are remembered, and the newer ones if there are too many (C27.2)', () => {
-  const callers = callerCache<number>(() => 1)
+  const callers = callerCache<{ tenantNumber: number }>(() => 1)
   const known = (count: number): number =>
     Array.from({ length: count }, (_, key) => callers.get(`key ${key}`)).filter(
       caller => caller !== undefined,
     ).length
-  for (let key = 0; key < 10_000; key++) callers.set(`key ${key}`, key, 1)
+  for (let key = 0; key < 10_000; key++) callers.set(`key ${key}`, { tenantNumber: key }, 1)
   assert.equal(known(10_000), 10_000)
-  callers.set('key 10000', 10_000, 1)
-  assert.equal(callers.get('key 10000'), 10_000)
+  callers.set('key 10000', { tenantNumber: 10_000 }, 1)
+  assert.equal(callers.get('key 10000')?.tenantNumber, 10_000)
   assert.ok(known(10_001) > 5_000)
 })
 
