@@ -73,7 +73,7 @@ export class NodeExchange implements Exchange {
   body(mayHold: (bytes: number) => boolean): Promise<Buffer> {
     // Node may still have a part of a body that has failed, for which nobody would give the room back.
     const mayStillHold = (bytes: number): boolean => !this.#hasFailed && mayHold(bytes)
-    return Promise.race([bodyBytes(this.#request, this.#response, mayStillHold), this.#fault.promise])
+    return Promise.race([this.#fault.promise, bodyBytes(this.#request, this.#response, mayStillHold)])
   }
 
   /** The rest of its body will not come. */
