@@ -23,6 +23,8 @@ import type { Store } from './store/port.ts'
 
 export type Service = {
   readonly vault: Vault
+  /** What bodies and answers hold, for tests and metrics. */
+  readonly memory: Pick<ByteBudget, 'held'>
   /** The jobs of each minute; tests run them by hand. */
   readonly clockwork: Clockwork
   /** Starts all jobs; what a pause left undone is caught up at once. */
@@ -66,6 +68,7 @@ export const buildService = async (parts: {
     ),
   )
   const frequent = clockwork(frequentUpkeep(vault), { intervalMs: pace.activityFlushIntervalMs, log })
+  const memory = new ByteBudget(Math.max(pace.bytesOnTheirWay, 8 * limits.bodyBytes))
   const app = buildServer({
     vault,
     log,
@@ -79,11 +82,12 @@ export const buildService = async (parts: {
     cors: cors(settings.corsOrigins, headerPrefix),
     scheduler,
     noteRefusal: refusalLog(log),
-    memory: new ByteBudget(Math.max(pace.bytesOnTheirWay, 8 * limits.bodyBytes)),
+    memory,
     ...(parts.tls && { tls: parts.tls }),
   })
   return {
     vault,
+    memory,
     clockwork: work,
     startClockwork: () => {
       work.start()

@@ -23,6 +23,7 @@ export class Visit {
   /** The name under which the holder of the key that it carries is remembered. */
   readonly keyName: string | undefined
   readonly #options: PipelineOptions
+  readonly #tenant: unknown
   readonly #exchange: Exchange
 
   constructor(options: PipelineOptions, exchange: Exchange, keyHeader: string) {
@@ -30,22 +31,22 @@ export class Visit {
     this.#options = options
     this.#exchange = exchange
     this.keyName = nameOfKey(exchange.headers, keyHeader)
-    const known = this.keyName === undefined ? undefined : vault.callers.lastHolder(this.keyName)
-    const tenant = known?.apiKey === undefined ? strangers : known.tenantNumber
-    const key = known?.apiKey === undefined ? exchange.remoteAddress : known.apiKey.hash
-    this.work = scheduler.work(tenant, key)
-    this.memory = memory.account(tenant, key)
+    const tenant = this.keyName === undefined ? undefined : vault.callers.lastTenant(this.keyName)
+    this.#tenant = tenant ?? strangers
+    const key = tenant === undefined ? exchange.remoteAddress : this.keyName
+    this.work = scheduler.work(this.#tenant, key)
+    this.memory = memory.account(this.#tenant, key)
     this.hasRoom = this.memory.hold(exchange.bodyBytes)
     exchange.onGone = () => this.work.cancel()
   }
 
   /** Charges the holder of a key that was looked up, and waits for a turn. */
   async chargeTo(caller: KnownCaller | undefined): Promise<void> {
-    if (caller?.apiKey !== undefined) {
-      const { tenantNumber, apiKey } = caller
-      this.work.chargeTo(tenantNumber, apiKey.hash)
+    if (caller !== undefined && caller.tenantNumber !== this.#tenant) {
+      const { tenantNumber } = caller
+      this.work.chargeTo(tenantNumber, this.keyName)
       this.memory.keep(0)
-      this.memory = this.#options.memory.account(tenantNumber, apiKey.hash)
+      this.memory = this.#options.memory.account(tenantNumber, this.keyName)
       this.hasRoom = this.memory.hold(this.#exchange.bodyBytes)
     }
     await this.work.turn()

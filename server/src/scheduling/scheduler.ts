@@ -228,6 +228,7 @@ export class GoneError extends Error {
 /** What one request, or one job, does. Its turns are charged to the key that it came with. */
 export class Work {
   /** @internal */ queue: Queue
+  /** @internal Of which it has the turn: it may be charged to another from then on. */ turnOf: Queue
   /** @internal Since when it has waited for the turn it asks for. */ since = 0
   /** @internal */ hasBegun = false
   readonly #scheduler: Scheduler
@@ -239,6 +240,7 @@ export class Work {
   constructor(scheduler: Scheduler, queue: Queue) {
     this.#scheduler = scheduler
     this.queue = queue
+    this.turnOf = queue
     queue.works++
   }
 
@@ -265,6 +267,7 @@ export class Work {
   /** @internal Its turn has come. */
   start(slice: number): void {
     this.hasBegun = true
+    this.turnOf = this.queue
     this.#slice = slice
     this.#resolve?.()
     this.#resolve = undefined
@@ -421,17 +424,17 @@ class Fifo<Item> {
 const charge = (group: readonly Work[], ms: number): void => {
   const [first] = group
   if (first === undefined) return
-  const { queue } = first
-  if (group.every(work => work.queue === queue)) {
+  const { turnOf: queue } = first
+  if (group.every(work => work.turnOf === queue)) {
     queue.pass(ms - group.length * queue.expectedMs)
     queue.learn(ms / group.length)
     return
   }
-  const expectedMs = group.reduce((sum, work) => sum + work.queue.expectedMs, 0)
+  const expectedMs = group.reduce((sum, work) => sum + work.turnOf.expectedMs, 0)
   const isOverrun = ms > overrunMs && ms > overrunFactor * expectedMs
   for (const work of group) {
-    work.queue.pass((work.queue.expectedMs * ms) / expectedMs - work.queue.expectedMs)
-    if (isOverrun) work.queue.isLight = false
+    work.turnOf.pass((work.turnOf.expectedMs * ms) / expectedMs - work.turnOf.expectedMs)
+    if (isOverrun) work.turnOf.isLight = false
   }
 }
 

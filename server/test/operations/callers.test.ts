@@ -9,13 +9,43 @@ import { owner, TestVault } from '../rig/test-vault.ts'
 
 test('callers are remembered until a grant changes, and not across the change (C27.2)', () => {
   let epoch = 1
-  const callers = callerCache<string>(() => epoch)
-  callers.set('key', 'caller', epoch)
-  assert.equal(callers.get('key'), 'caller')
+  const callers = callerCache<{ tenantNumber: number }>(() => epoch)
+  const caller = { tenantNumber: 7 }
+  callers.set('key', caller, epoch)
+  assert.equal(callers.get('key'), caller)
   epoch++
   assert.equal(callers.get('key'), undefined)
-  callers.set('key', 'caller', epoch - 1)
+  callers.set('key', caller, epoch - 1)
   assert.equal(callers.get('key'), undefined)
+})
+
+test('a caller is looked at once in a slice of work, and again in the next (C27.2)', () => {
+  let [epoch, slice]: [number, number | undefined] = [1, 1]
+  const callers = callerCache<{ tenantNumber: number }>(
+    () => epoch,
+    () => slice,
+  )
+  const caller = { tenantNumber: 7 }
+  callers.set('key', caller, epoch)
+  epoch++
+  for (const next of [2, undefined]) {
+    slice = next
+    assert.equal(callers.get('key'), undefined)
+    callers.set('key', caller, epoch)
+    assert.equal(callers.get('key'), caller)
+    epoch++
+  }
+  assert.equal(callers.get('key'), undefined)
+})
+
+test('a change of grants makes nobody a stranger (C37.1)', () => {
+  let epoch = 1
+  const callers = callerCache<{ tenantNumber: number }>(() => epoch)
+  assert.equal(callers.lastTenant('key'), undefined)
+  callers.set('key', { tenantNumber: 7 }, epoch)
+  epoch++
+  assert.equal(callers.get('key'), undefined)
+  assert.equal(callers.lastTenant('key'), 7)
 })
 
 test('no caller is remembered under the text of a key (C30.2)', async () => {
@@ -36,15 +66,15 @@ test('no caller is remembered under the text of a key (C30.2)', async () => {
 })
 
 test('thousands of keys in use are remembered, and the newer ones if there are too many (C27.2)', () => {
-  const callers = callerCache<number>(() => 1)
+  const callers = callerCache<{ tenantNumber: number }>(() => 1)
   const known = (count: number): number =>
     Array.from({ length: count }, (_, key) => callers.get(`key ${key}`)).filter(
       caller => caller !== undefined,
     ).length
-  for (let key = 0; key < 10_000; key++) callers.set(`key ${key}`, key, 1)
+  for (let key = 0; key < 10_000; key++) callers.set(`key ${key}`, { tenantNumber: key }, 1)
   assert.equal(known(10_000), 10_000)
-  callers.set('key 10000', 10_000, 1)
-  assert.equal(callers.get('key 10000'), 10_000)
+  callers.set('key 10000', { tenantNumber: 10_000 }, 1)
+  assert.equal(callers.get('key 10000')?.tenantNumber, 10_000)
   assert.ok(known(10_001) > 5_000)
 })
 

@@ -26,6 +26,7 @@ export class NodeExchange implements Exchange {
   readonly #response: ServerResponse
   readonly #connection: Connection
   readonly #fault = Promise.withResolvers<never>()
+  #hasFailed = false
 
   constructor(
     request: IncomingMessage,
@@ -70,11 +71,14 @@ export class NodeExchange implements Exchange {
   }
 
   body(mayHold: (bytes: number) => boolean): Promise<Buffer> {
-    return Promise.race([bodyBytes(this.#request, this.#response, mayHold), this.#fault.promise])
+    // Node may still have a part of a body that has failed, for which nobody would give the room back.
+    const mayStillHold = (bytes: number): boolean => !this.#hasFailed && mayHold(bytes)
+    return Promise.race([this.#fault.promise, bodyBytes(this.#request, this.#response, mayStillHold)])
   }
 
   /** The rest of its body will not come. */
   failBody(reason: VaultError): void {
+    this.#hasFailed = true
     // Where nobody asks for the body, it does not matter.
     this.#fault.promise.catch(() => {})
     this.#fault.reject(reason)

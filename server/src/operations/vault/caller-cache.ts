@@ -4,8 +4,11 @@ import { Memo } from '../../domain/memo.ts'
 /** Remembers callers by a hash of their key, in memory only, and forgets all of them when any grant changes. */
 export type CallerCache<Caller> = {
   get(name: string): Caller | undefined
-  /** Who held the key when it was last used: good enough to know whose queue a request joins, and for nothing else. */
-  lastHolder(name: string): Caller | undefined
+  /**
+   * The number of the tenant whose key it was when it was last looked up, whatever has changed since: good enough to know whose queue
+   * a request joins, and for nothing else.
+   */
+  lastTenant(name: string): number | undefined
   /** `asOf` is the epoch from before the caller was read: a caller read while grants changed is not remembered. */
   set(name: string, caller: Caller, asOf: number): void
   /** `get` and `set` do this first. Without requests it must be called, or the keys of a deleted tenant stay in memory. */
@@ -22,12 +25,14 @@ const callersMax = 10_000
 export const apiKeyName = (keyText: string): string => hash('sha256', keyText)
 
 /** Saves opening three sealed rows per request. */
-export const callerCache = <Caller>(
+export const callerCache = <Caller extends { readonly tenantNumber: number }>(
   epoch: () => number,
   /** The slice of work that is running. All requests in it had arrived before it began, so one look at the epoch serves all. */
   slice: () => number | undefined = () => undefined,
 ): CallerCache<Caller> => {
   const callers = new Memo<Caller>(callersMax)
+  // Kept when grants change. Otherwise whoever changes grants again and again would make strangers of all others.
+  const tenants = new Memo<number>(callersMax)
   let seen: number | undefined
   let seenIn: number | undefined
   const forgetIfChanged = (): void => {
@@ -45,8 +50,9 @@ export const callerCache = <Caller>(
       forgetIfChanged()
       return callers.get(name)
     },
-    lastHolder: name => callers.get(name),
+    lastTenant: name => tenants.get(name),
     set: (name, caller, asOf) => {
+      tenants.set(name, caller.tenantNumber)
       forgetIfChanged()
       if (asOf === seen) callers.set(name, caller)
     },
