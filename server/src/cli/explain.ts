@@ -1,7 +1,7 @@
 import { ConfigError } from '../config/config-error.ts'
 import { VaultError } from '../domain/errors.ts'
 import { foreignCode } from '../domain/foreign-code.ts'
-import { printable } from '../domain/text/printable.ts'
+import { printable } from '../domain/text/terminal.ts'
 import { KeyProviderError } from '../keys/key-provider.ts'
 import { StoreUnavailableError } from '../store/port.ts'
 import { isDamage } from '../store/sqlite/failure-codes.ts'

@@ -1,4 +1,4 @@
-import { printable } from '../domain/text/printable.ts'
+import { printable } from '../domain/text/terminal.ts'
 import type { Columns, Value } from './columns.ts'
 import type { TokenRow } from './rows.ts'
 import { keyColumns, type Table } from './tables.ts'

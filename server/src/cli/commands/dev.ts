@@ -2,7 +2,7 @@ import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'nod
 import { resolve } from 'node:path'
 import { ConfigError } from '../../config/config-error.ts'
 import { apiKeyHeader, prefixed } from '../../contract/headers.ts'
-import { shellWord } from '../../domain/text/shell-word.ts'
+import { shellWord } from '../../domain/text/terminal.ts'
 import { createMasterKeyFile } from '../../keys/file/create-master-key-file.ts'
 import { fileKeyProvider } from '../../keys/file/file-key-provider.ts'
 import { createTenant } from '../../operations/tenants/create-tenant.ts'

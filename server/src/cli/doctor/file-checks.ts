@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { isOpenToOthers } from '../../config/named-file.ts'
-import { shellWord } from '../../domain/text/shell-word.ts'
+import { shellWord } from '../../domain/text/terminal.ts'
 import { type ClosedFile, closedTo } from '../closed-file.ts'
 import { brokenLink } from '../data-folder/broken-link.ts'
 import { checkDataFolder, closedFiles } from '../data-folder/check-data-folder.ts'

@@ -1,6 +1,5 @@
 import type { Config } from '../../config/config.ts'
-import { counted } from '../../domain/text/counted.ts'
-import { printable } from '../../domain/text/printable.ts'
+import { counted, printable } from '../../domain/text/terminal.ts'
 import { KeyProviderError } from '../../keys/key-provider.ts'
 import { isRekeyUnfinished } from '../../operations/maintenance/is-rekey-unfinished.ts'
 import { countOlderWraps } from '../../operations/maintenance/rewrap-keys.ts'

@@ -1,5 +1,5 @@
 import { ConfigError } from '../../config/config-error.ts'
-import { printable } from '../../domain/text/printable.ts'
+import { printable } from '../../domain/text/terminal.ts'
 import { IncompleteVaultError, type Look } from '../../store/sql/look.ts'
 import { schemaMismatch } from '../../store/sql/migration.ts'
 import { isDamage } from '../../store/sqlite/failure-codes.ts'

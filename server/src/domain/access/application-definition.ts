@@ -4,8 +4,7 @@ import { limits } from '../limits.ts'
 import { element, field } from '../place.ts'
 import { didYouMean } from '../text/did-you-mean.ts'
 import { parseContainerOrRoot } from '../tokens/containers.ts'
-import type { Transform } from '../tokens/transform.ts'
-import type { Application, Rule } from './application.ts'
+import type { Application, Rule, Transform } from './application.ts'
 import { type ApplicationType, type Permission, permissionsByType } from './permissions.ts'
 
 type Held = Pick<Application, 'permissions' | 'rules'>

@@ -1,6 +1,5 @@
-import type { Transform } from '../tokens/transform.ts'
 import { decidingRule, holds } from './access.ts'
-import type { Application, Rule } from './application.ts'
+import type { Application, Rule, Transform } from './application.ts'
 import type { Permission } from './permissions.ts'
 import { transformFor, writeTransformIn } from './transforms.ts'
 

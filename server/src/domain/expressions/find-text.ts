@@ -1,4 +1,4 @@
-import { prices } from './prices.ts'
+import { prices } from './budget.ts'
 import type { Run } from './run.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { compileExpression, type Expression } from '../expressions/expression.ts'
 import type { Use } from '../expressions/run.ts'
 import { getOwn, isJsonObject, type Json } from '../json/json.ts'
-import { maskLeaves } from '../tokens/mask.ts'
+import { maskLeaves } from '../tokens/field-checks.ts'
 import type { RenderedPart } from '../tokens/renderings.ts'
 import type { Token } from '../tokens/token.ts'
 import type { TokenPatch } from './token-patch.ts'

@@ -1,4 +1,5 @@
-import type { Instant } from './instant.ts'
+import type { Issue } from '../errors.ts'
+import { formatInstant, type Instant } from './instant.ts'
 
 /** An instant, and the offset with which it was written. */
 export type DateTime = { readonly at: Instant; readonly offsetMinutes: number }
@@ -78,3 +79,22 @@ const parseOffset = (text: string | undefined): number | undefined => {
   if (minutes > 59 || size > offsetMaxMinutes) return undefined
   return size === 0 || text.startsWith('+') ? size : -size
 }
+
+/** When a token or an API key ends, and the offset that the caller used, which responses keep (C5). */
+export type Expiry = DateTime
+
+/** C17: a readable date in the future. */
+export const readExpiry = (
+  text: string,
+  place: string,
+  now: Instant,
+  issues: Issue[],
+): Expiry | undefined => {
+  const expiry = parseDateTime(text)
+  if (expiry === undefined) issues.push({ path: place, message: `must be a date like ${dateForms}` })
+  else if (expiry.at <= now) issues.push({ path: place, message: 'must lie in the future' })
+  else return expiry
+  return undefined
+}
+
+export const formatExpiry = (expiry: Expiry): string => formatInstant(expiry.at, expiry.offsetMinutes)

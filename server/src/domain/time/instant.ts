@@ -69,3 +69,18 @@ const formatOffset = (minutes: number): string => {
   const size = Math.abs(minutes)
   return `${minutes < 0 ? '-' : '+'}${two(Math.floor(size / 60))}:${two(size % 60)}`
 }
+
+/** The UTC month of an instant as a number that sorts: 202611. */
+export const monthOf = (instant: Instant): number => {
+  // Kept between calls: every read asks for the month, and it changes twelve times a year.
+  if (instant < knownMonth.from || instant >= knownMonth.until) knownMonth = monthAround(instant)
+  return knownMonth.month
+}
+
+const monthAround = (instant: Instant): { from: Instant; until: Instant; month: number } => {
+  const date = new Date(instant)
+  const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()]
+  return { from: Date.UTC(year, month), until: Date.UTC(year, month + 1), month: year * 100 + month + 1 }
+}
+
+let knownMonth = { from: 0, until: 0, month: 0 }

@@ -3,7 +3,7 @@ import { compileExpression, type Expression } from '../expressions/expression.ts
 import { ExpressionError } from '../expressions/expression-error.ts'
 import { budgetFor } from '../expressions/run.ts'
 import type { Json } from '../json/json.ts'
-import { maskLeaves } from './mask.ts'
+import { maskLeaves } from './field-checks.ts'
 import { renderMaskOrNothing } from './render-mask.ts'
 import type { CardNumber, TokenType } from './types/token-type.ts'
 

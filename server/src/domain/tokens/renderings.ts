@@ -5,10 +5,9 @@ import { budgetFor } from '../expressions/run.ts'
 import type { Json } from '../json/json.ts'
 import { element, field } from '../place.ts'
 import { disclosesCard } from './card-disclosure.ts'
-import { renderFingerprint } from './fingerprint.ts'
-import { maskLeaves } from './mask.ts'
+import { maskLeaves } from './field-checks.ts'
+import { renderFingerprint, renderIndexes } from './hash-inputs.ts'
 import { renderMask } from './render-mask.ts'
-import { renderIndexes } from './rendered-indexes.ts'
 import { searchIndexesInForce, type Token } from './token.ts'
 
 /** The parts of a token that hold expressions. */

@@ -1,7 +1,8 @@
+import type { Transform } from '../access/application.ts'
 import { budgetFor } from '../expressions/run.ts'
 import type { Json, JsonObject } from '../json/json.ts'
+import { formatExpiry } from '../time/date-time.ts'
 import { formatInstant, type Instant } from '../time/instant.ts'
-import { formatExpiry } from './expiry.ts'
 import { renderMaskOrNothing } from './render-mask.ts'
 import {
   fingerprintExpressionInForce,
@@ -10,7 +11,6 @@ import {
   searchIndexesInForce,
   type Token,
 } from './token.ts'
-import type { Transform } from './transform.ts'
 import { wholeData } from './transients.ts'
 
 /**

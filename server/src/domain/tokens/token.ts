@@ -1,8 +1,8 @@
 import type { Authorship } from '../authorship.ts'
 import type { Json } from '../json/json.ts'
 import type { Secret } from '../secret.ts'
+import type { Expiry } from '../time/date-time.ts'
 import type { Instant } from '../time/instant.ts'
-import type { Expiry } from './expiry.ts'
 import type { TokenType } from './types/token-type.ts'
 
 export type Metadata = Readonly<Record<string, string>>

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { indexHash } from '../../crypto/index-hash.ts'
-import { openResult, sealResult } from '../../crypto/result-seal.ts'
+import { openResult, sealResult } from '../../crypto/data-seal.ts'
+import { indexHash } from '../../crypto/keyed-hashes.ts'
 import type { Json, JsonObject } from '../../domain/json/json.ts'
 import { parseStored } from '../../domain/json/parse-json.ts'
 import { limits } from '../../domain/limits.ts'

@@ -1,8 +1,11 @@
-import { type Budget, unlimited } from '../expressions/budget.ts'
+import { type Budget, prices, unlimited } from '../expressions/budget.ts'
 import { compileExpression } from '../expressions/expression.ts'
+import { ExpressionError } from '../expressions/expression-error.ts'
 import { budgetFor } from '../expressions/run.ts'
-import { canonicalText } from '../json/canonical-json.ts'
+import { renderedText } from '../expressions/values.ts'
+import { canonicalText } from '../json/canonical-text.ts'
 import { isJsonObject, type Json, type JsonType } from '../json/json.ts'
+import { isAscii } from '../text/characters.ts'
 import { fingerprintExpressionInForce, type Token } from './token.ts'
 
 /** What the keyed hash of C14 is made of. */
@@ -36,3 +39,31 @@ export const renderFingerprint = (
 /** Many different values render empty: tokens that have nothing else in common must not be deduplicated into one (C14). */
 const isEmpty = (value: Json): boolean =>
   value === '' || ((Array.isArray(value) || isJsonObject(value)) && Object.keys(value).length === 0)
+
+/** What a search index finds the token by, or why there is nothing. */
+type RenderedIndex = { readonly value: string } | { readonly fault: string }
+
+/** A character that is folded beyond ASCII: combining marks take the longest. */
+const stepsPerFoldedCharacter = 120
+
+const payToFold = (value: string, budget: Budget): void =>
+  budget.charge(value.length * (isAscii(value) ? 2 * prices.copiedCharacter : stepsPerFoldedCharacter))
+
+/** The search indexes of a token, in their order, on one budget. */
+export const renderIndexes = (
+  expressions: readonly string[],
+  data: Json,
+  within?: Budget,
+): RenderedIndex[] => {
+  const budget = budgetFor('index', { data }, within)
+  return expressions.map(text => {
+    try {
+      const value = renderedText(compileExpression(text, 'index').render({ data }, undefined, budget))
+      payToFold(value, budget)
+      return { value }
+    } catch (error) {
+      if (error instanceof ExpressionError) return { fault: error.message }
+      throw error
+    }
+  })
+}

@@ -1,0 +1,10 @@
+/** Text that a caller chose, or that was written to storage past the vault, may hold characters that a terminal would obey. */
+export const printable = (text: string): string => text.replace(/\p{Cc}/gu, '\u{fffd}')
+
+/** Quotes a text as one word of a POSIX shell, because operators paste what is printed. */
+export const shellWord = (text: string): string =>
+  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
+
+/** `1 row`, `2 rows`. */
+export const counted = (count: number, one: string, more = `${one}s`): string =>
+  `${count} ${count === 1 ? one : more}`
