@@ -1,7 +1,6 @@
 import { FairQueue } from './fair-queue.ts'
 import { StoreOverloadedError, StoreUnavailableError } from './port.ts'
-import { weightOf } from './weight.ts'
-import type { Outcome, WriteSet } from './write-set.ts'
+import { type Outcome, type WriteSet, weightOf } from './write-set.ts'
 
 /** What became of one set: its outcome, or, if storage could not take it, the engine's reason in constant words. */
 export type BatchResult = Outcome | { readonly failed: string }

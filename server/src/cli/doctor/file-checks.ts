@@ -8,8 +8,7 @@ import { checkDataFolder, closedFiles } from '../data-folder/check-data-folder.t
 import { describeMove } from '../data-folder/moved-folder.ts'
 import { databasePath } from '../data-folder/paths.ts'
 import { describeRemains } from '../data-folder/remains.ts'
-import type { Check } from './check.ts'
-import type { Finding } from './finding.ts'
+import type { Check, Finding } from './finding.ts'
 
 const freeBytesMin = 256 * 1_048_576
 

@@ -8,8 +8,7 @@ import { configuredOrDevKeyProvider, keyProviderKind } from '../key-providers/co
 import { configuredStorage } from '../storage/configured-storage.ts'
 import { withVault } from '../storage/with-vault.ts'
 import { vaultFlags } from '../vault-flags.ts'
-import type { Check } from './check.ts'
-import type { Finding } from './finding.ts'
+import type { Check, Finding } from './finding.ts'
 import { unfinishedRekey } from './unfinished-rekey.ts'
 
 export const keyProvider: Check = async ({ config }) => {

@@ -4,7 +4,7 @@ import { isOpenToOthers, readNamedFile } from '../../config/named-file.ts'
 import { shellWord } from '../../domain/text/terminal.ts'
 import type { PostgresSettings } from '../../store/postgres/postgres-store.ts'
 import { serverDoctor } from '../doctor/server-doctor.ts'
-import { holdsCertificates } from '../holds-certificates.ts'
+import { holdsCertificates } from '../tls.ts'
 import type { Storage } from './storage.ts'
 
 export const serverStorage = (database: DatabaseConfig): Storage => {

@@ -1,10 +1,9 @@
 import { type Json, type JsonType, jsonType } from '../json/json.ts'
-import { prices } from './budget.ts'
+import { prices, type Run, type Use } from './budget.ts'
 import { ExpressionError } from './expression-error.ts'
 import { type CompiledFilter, compileFilterCall } from './filter-call.ts'
 import { type CompiledOperand, compileOperand } from './operand.ts'
 import { parseTemplate } from './parser.ts'
-import type { Run, Use } from './run.ts'
 import type { Operand, Output } from './syntax.ts'
 import { payForOutput, textOf } from './values.ts'
 

@@ -1,7 +1,6 @@
 import { getOwn, isJsonObject, type Json } from '../json/json.ts'
-import { prices } from './budget.ts'
+import { prices, type Run, type Scope, type Use } from './budget.ts'
 import { ExpressionError } from './expression-error.ts'
-import type { Run, Scope, Use } from './run.ts'
 import type { Operand, Segment } from './syntax.ts'
 
 export type CompiledOperand = (run: Run) => Json

@@ -1,9 +1,8 @@
 import { canonicalText, plainDecimal } from '../json/canonical-text.ts'
 import { type ExactNumber, isExactNumber, type Json, stringify } from '../json/json.ts'
 import { hasSurrogates } from '../text/characters.ts'
-import { type Budget, prices } from './budget.ts'
+import { type Budget, prices, type Run } from './budget.ts'
 import { ExpressionError } from './expression-error.ts'
-import type { Run } from './run.ts'
 import { scalarSize, walk } from './size.ts'
 
 /**

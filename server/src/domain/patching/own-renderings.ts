@@ -1,6 +1,6 @@
 import type { Issue } from '../errors.ts'
+import type { Use } from '../expressions/budget.ts'
 import { compileExpression } from '../expressions/expression.ts'
-import type { Use } from '../expressions/run.ts'
 import type { Json } from '../json/json.ts'
 import { Secret } from '../secret.ts'
 import { mapMask } from '../tokens/field-checks.ts'

@@ -1,5 +1,5 @@
+import type { Use } from '../expressions/budget.ts'
 import { compileExpression, type Expression } from '../expressions/expression.ts'
-import type { Use } from '../expressions/run.ts'
 import { getOwn, isJsonObject, type Json } from '../json/json.ts'
 import { maskLeaves } from '../tokens/field-checks.ts'
 import type { RenderedPart } from '../tokens/renderings.ts'

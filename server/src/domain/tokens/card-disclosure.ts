@@ -1,7 +1,6 @@
-import type { Budget } from '../expressions/budget.ts'
+import { type Budget, budgetFor } from '../expressions/budget.ts'
 import { compileExpression, type Expression } from '../expressions/expression.ts'
 import { ExpressionError } from '../expressions/expression-error.ts'
-import { budgetFor } from '../expressions/run.ts'
 import type { Json } from '../json/json.ts'
 import { maskLeaves } from './field-checks.ts'
 import { renderMaskOrNothing } from './render-mask.ts'

@@ -1,7 +1,7 @@
 import type { Issue } from '../errors.ts'
+import type { Use } from '../expressions/budget.ts'
 import { compileExpression, type Expression } from '../expressions/expression.ts'
 import { ExpressionError } from '../expressions/expression-error.ts'
-import type { Use } from '../expressions/run.ts'
 import {
   getOwn,
   isJsonObject,

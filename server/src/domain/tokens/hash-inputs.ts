@@ -1,7 +1,6 @@
-import { type Budget, prices, unlimited } from '../expressions/budget.ts'
+import { type Budget, budgetFor, prices, unlimited } from '../expressions/budget.ts'
 import { compileExpression } from '../expressions/expression.ts'
 import { ExpressionError } from '../expressions/expression-error.ts'
-import { budgetFor } from '../expressions/run.ts'
 import { renderedText } from '../expressions/values.ts'
 import { canonicalText } from '../json/canonical-text.ts'
 import { isJsonObject, type Json, type JsonType } from '../json/json.ts'

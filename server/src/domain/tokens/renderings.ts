@@ -1,7 +1,6 @@
 import type { Issue } from '../errors.ts'
-import { type Budget, tooMuchWork } from '../expressions/budget.ts'
+import { type Budget, budgetFor, tooMuchWork } from '../expressions/budget.ts'
 import { ExpressionError } from '../expressions/expression-error.ts'
-import { budgetFor } from '../expressions/run.ts'
 import type { Json } from '../json/json.ts'
 import { element, field } from '../place.ts'
 import { disclosesCard } from './card-disclosure.ts'

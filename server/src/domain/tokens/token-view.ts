@@ -1,5 +1,5 @@
 import type { Transform } from '../access/application.ts'
-import { budgetFor } from '../expressions/run.ts'
+import { budgetFor } from '../expressions/budget.ts'
 import type { Json, JsonObject } from '../json/json.ts'
 import { formatExpiry } from '../time/date-time.ts'
 import { formatInstant, type Instant } from '../time/instant.ts'

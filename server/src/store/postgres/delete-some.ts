@@ -1,5 +1,7 @@
 import { keyColumns, type Table } from '../tables.ts'
-import { ownKeyColumns } from './own-key-columns.ts'
+
+/** Columns that are part of a table's key only in PostgreSQL, where each counter is spread over several rows. */
+export const ownKeyColumns: Readonly<Record<string, readonly string[]>> = { counters: ['shard'] }
 
 /** Rows that another node is deleting at the same moment are left to it. */
 export const skipLocked = 'FOR UPDATE SKIP LOCKED'

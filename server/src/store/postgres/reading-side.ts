@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import * as columns from '../columns.ts'
-import type { Reading } from '../sql/reading.ts'
+import type { Reading } from '../sql/dialect.ts'
 import { type List, numbered } from './dialect.ts'
 import type { ReadPool } from './read-pool.ts'
 

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { SchemaDifference } from '../sql/schema-difference.ts'
+import type { SchemaDifference } from '../sql/migration.ts'
 import { tables } from '../tables.ts'
 import { migrations } from './migrate.ts'
 

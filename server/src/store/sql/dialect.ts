@@ -1,4 +1,5 @@
-import type { Value } from '../columns.ts'
+import type { Columns, Value } from '../columns.ts'
+import type { TokenRow } from '../rows.ts'
 
 /** SQL with a `?` for each value, in order. `List` is what an engine accepts as one value standing for many, if anything. */
 export type Sql<List = never> = { readonly sql: string; readonly values: readonly (Value | List)[] }
@@ -19,4 +20,21 @@ export type Dialect<List = never> = {
   readonly oneOf: (column: string, values: readonly string[] | readonly Uint8Array[]) => Sql<List>
   /** The condition that row `t` is a token of this tenant with one of the ids. */
   readonly hasId: (tenant: number, ids: readonly string[]) => Sql<List>
+}
+
+/** How an engine reads. `List` is what it accepts as one value standing for many, if anything. */
+export type Reading<List = never> = {
+  readonly rows: <Row>(
+    sql: string,
+    values: readonly (Value | List)[],
+    toRow: (row: Columns) => Row,
+  ) => Promise<Row[]>
+  /** The first row. */
+  readonly row: <Row>(
+    sql: string,
+    values: readonly (Value | List)[],
+    toRow: (row: Columns) => Row,
+  ) => Promise<Row | undefined>
+  /** For SQL that selects `tokenColumns`. */
+  readonly tokens: (sql: string, values: readonly (Value | List)[]) => Promise<TokenRow[]>
 }

@@ -1,6 +1,6 @@
 import { indexEntry, matchRow, type Value } from '../columns.ts'
 import type { IndexEntry, MatchRow } from '../rows.ts'
-import type { Reading } from './reading.ts'
+import type { Reading } from './dialect.ts'
 
 type ReadRows = Reading['rows']
 

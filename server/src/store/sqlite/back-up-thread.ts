@@ -1,6 +1,5 @@
 import { workerData } from 'node:worker_threads'
-import type { BackUp } from './back-up.ts'
-import { flush } from './flush.ts'
+import { type BackUp, flush } from './back-up.ts'
 import { openFile, openToRead, withoutForeignCode } from './open-database.ts'
 import { requireOwnSchema } from './own-schema.ts'
 

@@ -1,3 +1,4 @@
+import { closeSync, fsyncSync, openSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 
 /** The thread's input. */
@@ -14,3 +15,10 @@ export const backUpSqlite = (backUp: BackUp): Promise<void> =>
     worker.on('error', reject)
     worker.on('exit', () => resolve())
   })
+
+/** The file or folder is on disk once this returns. */
+export const flush = (path: string): void => {
+  const handle = openSync(path, 'r')
+  fsyncSync(handle)
+  closeSync(handle)
+}

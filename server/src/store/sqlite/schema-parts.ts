@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite'
-import type { SchemaDifference } from '../sql/schema-difference.ts'
+import type { SchemaDifference } from '../sql/migration.ts'
 import { migrate } from './migrate.ts'
 import { openToRead } from './open-database.ts'
 import { foreignParts } from './own-schema.ts'

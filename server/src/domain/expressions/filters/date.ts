@@ -1,8 +1,8 @@
 import type { Json } from '../../json/json.ts'
+import type { Run } from '../budget.ts'
 import { digitText, parseDecimal } from '../decimal.ts'
 import { ExpressionError } from '../expression-error.ts'
 import { parseIsoDate } from '../iso-date.ts'
-import type { Run } from '../run.ts'
 import { type Format, parseFormat } from '../strftime.ts'
 import { filter, formatText, type Parameter } from './filter.ts'
 

@@ -1,10 +1,9 @@
 import type { Json } from '../../json/json.ts'
 import { limits } from '../../limits.ts'
 import { countCharacters } from '../../text/characters.ts'
-import { tooMuchWork } from '../budget.ts'
+import { type Run, tooMuchWork } from '../budget.ts'
 import { numberOf } from '../decimal.ts'
 import { ExpressionError } from '../expression-error.ts'
-import type { Run } from '../run.ts'
 import type { Segment } from '../syntax.ts'
 import { textOf } from '../values.ts'
 

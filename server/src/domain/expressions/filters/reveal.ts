@@ -1,7 +1,6 @@
 import type { Json } from '../../json/json.ts'
 import { countCharacters, offsetAfterFirst, offsetOfLast } from '../../text/characters.ts'
-import { prices } from '../budget.ts'
-import type { Run } from '../run.ts'
+import { prices, type Run } from '../budget.ts'
 import { payToCount, scalarText } from '../values.ts'
 import { character, count, filter, optional, text } from './filter.ts'
 

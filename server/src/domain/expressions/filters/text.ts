@@ -1,8 +1,7 @@
 import type { Json } from '../../json/json.ts'
 import { countCharacters, isAscii, offsetAfterFirst } from '../../text/characters.ts'
-import { prices } from '../budget.ts'
+import { prices, type Run } from '../budget.ts'
 import { findAll, piecesBetween } from '../find-text.ts'
-import type { Run } from '../run.ts'
 import { payToCount, scalarText, textOf } from '../values.ts'
 import { character, count, filter, optional, text } from './filter.ts'
 

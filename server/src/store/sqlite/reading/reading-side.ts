@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { TamperedError } from '../../../domain/tampered-error.ts'
 import { StoreUnavailableError } from '../../port.ts'
-import type { Reading } from '../../sql/reading.ts'
+import type { Reading } from '../../sql/dialect.ts'
 import { engineReason } from '../engine-reason.ts'
 import { statementCache } from '../statement-cache.ts'
 import { ReadStatement } from './read-statement.ts'

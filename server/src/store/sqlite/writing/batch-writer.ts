@@ -5,7 +5,7 @@ import type { Conflict, Outcome, WriteSet } from '../../write-set.ts'
 import { engineReason } from '../engine-reason.ts'
 import type { PlacesOfPart, TenantTerms } from '../waiting-entries.ts'
 import { changeApplier } from './changes/apply-change.ts'
-import { counterMover } from './counter-mover.ts'
+import { counterMover } from './shared-statements.ts'
 import { storageGuard } from './storage-guard.ts'
 import { WaitingWrites, waitingDefault } from './waiting-writes.ts'
 

@@ -1,6 +1,11 @@
 import type { IndexedToken, IndexTerm, TokenRow, WithoutTenant } from '../../rows.ts'
-import { weightOf } from '../../weight.ts'
-import type { CounterMove, Effect, GuardedChange, WriteSet } from '../../write-set.ts'
+import {
+  type CounterMove,
+  type Effect,
+  type GuardedChange,
+  type WriteSet,
+  weightOf,
+} from '../../write-set.ts'
 import { ValueReader, ValueWriter } from './packed-values.ts'
 
 /**

@@ -7,9 +7,8 @@ import { vaultKeys } from '../../sql/statements.ts'
 import { unwritable } from '../engine-reason.ts'
 import { prepareRead, statementCache } from '../statement-cache.ts'
 import { mendWaiting } from '../waiting-entries.ts'
-import { insertApiKey, insertApplication, insertTenantKey } from './grant-inserts.ts'
 import { purgeDeadTenants } from './purge-dead-tenants.ts'
-import { slotFiller } from './slots.ts'
+import { insertApiKey, insertApplication, insertTenantKey, slotFiller } from './shared-statements.ts'
 import { storageGuard } from './storage-guard.ts'
 
 export type StandaloneName = keyof StandaloneWrites

@@ -1,5 +1,6 @@
+import { statSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
-import { fileGuard } from '../own-file.ts'
+import { unwritable } from '../engine-reason.ts'
 import { schemaGuard } from '../own-schema.ts'
 
 /** For every transaction: throws if what is written would go astray, because file or schema are no longer the vault's own. */
@@ -9,4 +10,23 @@ export const storageGuard = (database: DatabaseSync): (() => void) => {
     requireOwnFile()
     requireOwnSchema()
   }
+}
+
+/**
+ * A file that was moved away or replaced under an open connection is still written to, and whatever is written is gone when the
+ * process ends. So before anything is answered, the path must lead to the file that was opened.
+ */
+export const fileGuard = (database: DatabaseSync): (() => void) => {
+  const path = database.location()
+  if (path === null) return () => {}
+  const opened = fileAt(path)
+  return () => {
+    if (fileAt(path) !== opened)
+      throw unwritable('the file of the vault was moved or replaced: restart the server')
+  }
+}
+
+const fileAt = (path: string): string | undefined => {
+  const found = statSync(path, { bigint: true, throwIfNoEntry: false })
+  return found && `${found.dev}:${found.ino}`
 }

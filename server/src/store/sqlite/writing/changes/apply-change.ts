@@ -2,10 +2,8 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { Conflict, Effect, GuardedChange } from '../../../write-set.ts'
 import type { WaitingWrites } from '../waiting-writes.ts'
 import type { Effects, Guards } from './appliers.ts'
-import { grantEffects } from './grant-effects.ts'
-import { tenantGuards } from './tenant-guards.ts'
-import { tokenEffects } from './token-effects.ts'
-import { tokenGuards } from './token-guards.ts'
+import { grantEffects, tenantGuards } from './tenant-changes.ts'
+import { tokenEffects, tokenGuards } from './token-changes.ts'
 
 export type ApplyChanges = {
   guarded(tenant: number, change: GuardedChange): Conflict | undefined
