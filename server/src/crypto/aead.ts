@@ -15,16 +15,31 @@ const sealOverheadBytes = textStart + tagBytes
 export type SealContext = readonly (string | number | null)[]
 
 /**
- * The additional authenticated data of every seal. Each part carries its kind and a text its length, so that no part can pass for two,
+ * The additional authenticated data of every seal. Each part carries its kind, and a text its length, so that no part can pass for two,
  * nor a text for a number or null. Format and key version stand before the ciphertext in the clear, so they are authenticated, too.
- * UTF-16, because UTF-8 has one form for all halves of characters. As JSON it would take 2 µs instead of 0.6.
+ * Texts are UTF-16, because UTF-8 has one form for all halves of characters; numbers are bytes, because V8 keeps the texts of numbers
+ * in its old generation. As JSON it would take 2 µs.
  */
 const authenticatedData = (keyVersion: number, context: SealContext): Buffer => {
-  let text = `${format};${keyVersion};`
+  let bytes = 5
+  for (const part of context) bytes += typeof part === 'string' ? 5 + 2 * part.length : part === null ? 1 : 9
+  const data = Buffer.allocUnsafe(bytes)
+  data[0] = format
+  let at = data.writeUInt32BE(keyVersion, 1)
   for (const part of context)
-    text += typeof part === 'string' ? `"${part.length}:${part}` : part === null ? '-' : `${part};`
-  return Buffer.from(text, 'utf16le')
+    if (typeof part === 'string') {
+      data[at] = partKinds.text
+      at = data.writeUInt32BE(part.length, at + 1)
+      at += data.write(part, at, 'utf16le')
+    } else if (part === null) data[at++] = partKinds.nothing
+    else {
+      data[at] = partKinds.number
+      at = data.writeDoubleBE(part, at + 1)
+    }
+  return data
 }
+
+const partKinds = { text: 1, number: 2, nothing: 3 } as const
 
 export const seal = (
   key: KeyObject,

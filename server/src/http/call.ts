@@ -2,7 +2,7 @@ import type { EndpointId, endpoints } from '../contract/endpoints.ts'
 import type { QueryPair } from '../contract/query-pairs.ts'
 import type { Json } from '../domain/json/json.ts'
 import type { Page } from '../operations/finding/page.ts'
-import type { Caller, Vault } from '../operations/vault/vault.ts'
+import type { Caller, Idempotent, Vault } from '../operations/vault/vault.ts'
 
 /** The names after colons in a path: `'id' | 'keyId'` of `/applications/:id/keys/:keyId`. */
 type ParamsIn<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
@@ -18,6 +18,8 @@ export type Call<K extends EndpointId> = {
   /** Path parameters, decoded. */
   readonly params: Readonly<Record<ParamsIn<(typeof endpoints)[K]['path']>, string>>
   readonly query: readonly QueryPair[]
+  /** For a request with an idempotency key: its answer is kept with whatever it commits. */
+  readonly idempotent: Idempotent | undefined
   readonly caller: (typeof endpoints)[K]['permission'] extends 'open' ? undefined : Caller
   readonly body: (typeof endpoints)[K] extends { checkBody?: (...input: never[]) => infer B }
     ? Exclude<B, undefined>

@@ -42,32 +42,36 @@ const documentation = () => import('./docs/documentation.ts')
 
 /** Which operation answers which endpoint. */
 export const handlers: Handlers = {
-  tokenize: ({ vault, caller, body }) => tokenize(vault, caller, body),
-  createToken: ({ vault, caller, body }) => createToken(vault, caller, body),
+  tokenize: ({ vault, caller, body, idempotent }) => tokenize(vault, caller, body, idempotent),
+  createToken: ({ vault, caller, body, idempotent }) => createToken(vault, caller, body, idempotent),
   listTokens: async ({ vault, caller, query }) => listTokens(vault, caller, readListQuery(query)),
   listTokensByCursor: async ({ vault, caller, query }) =>
     listTokensByCursor(vault, caller, readCursorQuery(query)),
   searchTokens: ({ vault, caller, body }) => searchTokens(vault, caller, body),
   searchTokensByCursor: ({ vault, caller, body }) => searchTokensByCursor(vault, caller, body),
   getToken: ({ vault, caller, params }) => getToken(vault, caller, params.id),
-  updateToken: ({ vault, caller, params, body }) => updateToken(vault, caller, params.id, body),
+  updateToken: ({ vault, caller, params, body, idempotent }) =>
+    updateToken(vault, caller, params.id, body, idempotent),
   deleteToken: ({ vault, caller, params }) => nothing(deleteToken(vault, caller, params.id)),
 
   getTenant: ({ vault, caller }) => getTenant(vault, caller),
-  updateTenant: ({ vault, caller, body }) => updateTenant(vault, caller, body),
+  updateTenant: ({ vault, caller, body, idempotent }) => updateTenant(vault, caller, body, idempotent),
   deleteTenant: ({ vault, caller }) => nothing(deleteTenant(vault, caller)),
   getUsage: ({ vault, caller }) => getUsage(vault, caller),
   getIndexReport: ({ vault, caller }) => getIndexReport(vault, caller),
 
   listApplications: async ({ vault, caller, query }) =>
     listApplications(vault, caller, readApplicationListQuery(query)),
-  createApplication: ({ vault, caller, body }) => createApplication(vault, caller, body),
+  createApplication: ({ vault, caller, body, idempotent }) =>
+    createApplication(vault, caller, body, idempotent),
   getOwnApplication: ({ vault, caller }) => getApplication(vault, caller, caller.application.id),
   getApplication: ({ vault, caller, params }) => getApplication(vault, caller, params.id),
-  updateApplication: ({ vault, caller, params, body }) => updateApplication(vault, caller, params.id, body),
+  updateApplication: ({ vault, caller, params, body, idempotent }) =>
+    updateApplication(vault, caller, params.id, body, idempotent),
   deleteApplication: ({ vault, caller, params }) => nothing(deleteApplication(vault, caller, params.id)),
   listApiKeys: ({ vault, caller, params }) => listApiKeys(vault, caller, params.id),
-  createApiKey: ({ vault, caller, params, body }) => createApiKey(vault, caller, params.id, body),
+  createApiKey: ({ vault, caller, params, body, idempotent }) =>
+    createApiKey(vault, caller, params.id, body, idempotent),
   getApiKey: ({ vault, caller, params }) => getApiKey(vault, caller, params.id, params.keyId),
   deleteApiKey: ({ vault, caller, params }) => nothing(deleteApiKey(vault, caller, params.id, params.keyId)),
   explainAccess: ({ vault, caller, params, body }) => explainAccess(vault, caller, params.id, body),

@@ -1,7 +1,7 @@
 import { idempotencyKeyHeader, ownHeaders } from '../contract/headers.ts'
 import { Claims } from '../domain/claims.ts'
 import { invalid, VaultError } from '../domain/errors.ts'
-import type { Caller, IdempotentRequest, Vault } from '../operations/vault/vault.ts'
+import type { Caller, Idempotent, IdempotentRequest, Vault } from '../operations/vault/vault.ts'
 import { findResult, requestHash } from '../operations/writing/kept-results.ts'
 import { StoreUnavailableError } from '../store/port.ts'
 import type { Answer } from './call.ts'
@@ -13,7 +13,7 @@ export type Idempotency = {
   once(
     caller: Caller,
     request: Omit<IdempotentRequest, 'body'> & { readonly body: Uint8Array | undefined },
-    run: (caller: Caller) => Promise<Answer>,
+    run: (idempotent: Idempotent) => Promise<Answer>,
   ): Promise<Answer | Replayed>
 }
 
@@ -64,7 +64,7 @@ export const idempotency = (
       const name = `${caller.tenantNumber}:${hash.toString('base64')}`
       if (!(await inFlight.take(name))) throw new VaultError('requestInFlight')
       try {
-        return await run({ ...caller, idempotent: { hash, request } })
+        return await run({ hash, request })
       } catch (error) {
         // Between our look and our claim, the first request may have been carried out. Then the commit refuses this one, unless it
         // was refused before for what the first has done, such as that an id is taken.

@@ -3,7 +3,7 @@ import { ownHeaders } from '../contract/headers.ts'
 import { checkNames } from '../contract/query-pairs.ts'
 import { type Issue, requireNone, VaultError } from '../domain/errors.ts'
 import { pace } from '../domain/pace.ts'
-import type { Caller } from '../operations/vault/vault.ts'
+import type { Caller, Idempotent } from '../operations/vault/vault.ts'
 import { withNewerKeys } from '../operations/vault/with-newer-keys.ts'
 import { GoneError } from '../scheduling/scheduler.ts'
 import { admission } from './admission.ts'
@@ -39,13 +39,12 @@ export const serve = (options: PipelineOptions, endpoint: Endpoint, handle: Hand
     { url, params }: Exchange,
     caller: Caller | undefined,
     body: Buffer | undefined,
+    idempotent?: Idempotent,
   ): Promise<Answer> => {
     const query = readQuery(url)
     if (endpoint.query === undefined && endpoint.permission !== 'open') refuseQuery(query)
-    const call = { vault, headerPrefix, params, query, body: readBody(endpoint, body) }
-    return caller === undefined
-      ? handle({ ...call, caller })
-      : withNewerKeys(vault, caller, current => handle({ ...call, caller: current }))
+    const read = readBody(endpoint, body)
+    return handle({ vault, headerPrefix, caller, idempotent, params, query, body: read })
   }
 
   /** With an idempotency key: the answer that was kept under it, or a new one, which is then kept. */
@@ -58,7 +57,21 @@ export const serve = (options: PipelineOptions, endpoint: Endpoint, handle: Hand
     const key = endpoint.takesIdempotencyKey ? headers[idempotency.header] : undefined
     if (key === undefined || caller === undefined) return run(exchange, caller, body)
     const asked = { method, path: plainPath(url), key: readIdempotencyKey(key), body }
-    return idempotency.once(caller, asked, keeping => run(exchange, keeping, body))
+    return idempotency.once(caller, asked, idempotent => run(exchange, caller, body, idempotent))
+  }
+
+  const carryOut = async (
+    exchange: Exchange,
+    visit: Visit,
+    caller: Caller | undefined,
+    body: Buffer | undefined,
+  ): Promise<void> => {
+    const { work } = visit
+    const answer = await answerTo(exchange, caller, body)
+    // Short answers of one commit leave together, as many as a commit holds: they have waited for each other already.
+    if (exchange.bodyBytes > pace.shortBodyBytesMax && !work.hasTurn) await work.turn()
+    const sending = send(exchange, answer, visit)
+    if (sending !== undefined) await sending
   }
 
   const live = async (exchange: Exchange): Promise<void> => {
@@ -82,11 +95,11 @@ export const serve = (options: PipelineOptions, endpoint: Endpoint, handle: Hand
       // A page holds some of its tokens in memory until it is sent.
       if (endpoint.isPage && !visit.memory.hold(visit.memory.held + pageBytes))
         throw new VaultError('overloaded')
-      const answer = await answerTo(exchange, caller, body)
-      // Short answers of one commit leave together, as many as a commit holds: they have waited for each other already.
-      if (exchange.bodyBytes > pace.shortBodyBytesMax && !work.hasTurn) await work.turn()
-      const sending = send(exchange, answer, visit)
-      if (sending !== undefined) await sending
+      try {
+        await carryOut(exchange, visit, caller, body)
+      } catch (error) {
+        await carryOut(exchange, visit, await withNewerKeys(vault, caller, error), body)
+      }
     } catch (error) {
       visit.memory.keep(0)
       if (!(error instanceof GoneError)) sendProblem(exchange, error)

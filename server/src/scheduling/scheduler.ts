@@ -104,15 +104,6 @@ export class Scheduler {
     return this.#queueOf(tenant, key)
   }
 
-  /** @internal The last work of a key has ended. */
-  left(queue: Queue): void {
-    const { tenant } = queue
-    // A clock that is ahead is remembered until the present has caught up, or ending all works would wipe out what they took.
-    if (queue.works > 0 || queue.clock > tenant.present) return
-    tenant.queues.delete(queue.key)
-    if (tenant.queues.size === 0 && tenant.clock <= this.#present) this.#tenants.delete(tenant.id)
-  }
-
   #queueOf(tenantId: unknown, key: unknown): Queue {
     let tenant = this.#tenants.get(tenantId)
     if (tenant === undefined) {
@@ -231,7 +222,7 @@ const expiryIntervalMs = 50
 const reportIntervalMs = 10_000
 /** What background work is charged for each millisecond. */
 const backgroundFactor = 20
-/** Queues that are remembered although nothing waits in them. */
+/** Tenants, and keys of a tenant, that are remembered although nothing of theirs waits: by what they took they are known. */
 const rememberedMax = 10_000
 /** Works of one key that have begun and gave way. While there are more, those go on before others begin: each holds memory. */
 const begunMax = 8
@@ -317,7 +308,6 @@ export class Work {
   /** To be called once, when nothing is left to do. */
   end(): void {
     this.queue.works--
-    if (this.queue.works === 0) this.#scheduler.left(this.queue)
   }
 }
 

@@ -8,7 +8,7 @@ import { limits } from '../../src/domain/limits.ts'
 import { pace } from '../../src/domain/pace.ts'
 import { idempotency, Replayed } from '../../src/http/idempotency.ts'
 import { createApiKey } from '../../src/operations/keys/create-api-key.ts'
-import type { Caller } from '../../src/operations/vault/vault.ts'
+import type { Caller, Idempotent } from '../../src/operations/vault/vault.ts'
 import { requestHash } from '../../src/operations/writing/kept-results.ts'
 import { StoreUnavailableError } from '../../src/store/port.ts'
 import type { Outcome } from '../../src/store/write-set.ts'
@@ -799,9 +799,10 @@ onEveryEngine('idempotent retries', vault => {
       const { keys } = await vault().tenant(ownerAndManager)
       const { vault: whole } = vault().service
       const caller = await callerOf(whole, keys.manager)
-      const run = (by: Caller) => createApiKey(whole, by, caller.application.id, {})
+      const run = (idempotent?: Idempotent) =>
+        createApiKey(whole, caller, caller.application.id, {}, idempotent)
       // All but one: the application was born with a key.
-      for (let made = 2; made < limits.liveKeysPerApplication; made++) await run(caller)
+      for (let made = 2; made < limits.liveKeysPerApplication; made++) await run()
 
       const [looked, done] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
       const worker = (take: () => Promise<boolean>) =>
@@ -824,7 +825,7 @@ onEveryEngine('idempotent retries', vault => {
         assert.ok(answered instanceof Replayed)
         assert.deepEqual((answered.answer as JsonObject).id, (first as JsonObject).id)
       }
-      await assert.rejects(run(caller), { code: 'invalidRequest' })
+      await assert.rejects(run(), { code: 'invalidRequest' })
     })
 
   test('a refused request stays refused, although storage cannot say by then whether another has its answer (C33.3, C2.18)', async t => {

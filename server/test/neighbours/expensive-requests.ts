@@ -64,7 +64,10 @@ export const expensiveRequests: readonly Attack[] = [
     key: create,
     connections: 120,
     prepare: async tenant => {
-      const bodies = [20_000, 10_000, 5_000, 1_000].map(width => ({ ...card, mask: heavyMask(width) }))
+      const bodies = [20_000, 10_000, 5_000, 1_000, 300, 100, 20].map(width => ({
+        ...card,
+        mask: heavyMask(width),
+      }))
       const { token } = await tenant.firstAccepted(bodies)
       return flood(request('POST', '/tokens', await tenant.key('token:create'), token))
     },

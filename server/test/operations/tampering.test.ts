@@ -170,6 +170,7 @@ for (const engine of engines) {
               type: 'about:blank',
               title: 'Internal Server Error',
               status: 500,
+              code: 'internal',
               detail: 'The vault failed; look up the trace id in its log.',
               trace_id: reply.headers.get('svc-trace-id'),
             })

@@ -23,7 +23,7 @@ import { sweepResults } from '../../src/operations/maintenance/sweep-results.ts'
 import { sweepTransients } from '../../src/operations/maintenance/sweep-transients.ts'
 import { createTenant } from '../../src/operations/tenants/create-tenant.ts'
 import { openVault } from '../../src/operations/vault/open-vault.ts'
-import type { Caller, Vault } from '../../src/operations/vault/vault.ts'
+import type { Caller, Idempotent, Vault } from '../../src/operations/vault/vault.ts'
 import type { Store } from '../../src/store/port.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
 import { endlessTurn } from '../rig/caller-of.ts'
@@ -171,12 +171,12 @@ export class Simulation {
     const issues: Issue[] = []
     const body = wire.body === undefined ? undefined : declared.checkBody?.(wire.body as never, '', issues)
     assert.deepEqual(issues, [], 'the simulation sends what the interface knows')
-    const run = async (acting: Caller): Promise<never> => {
+    const run = async (idempotent?: Idempotent): Promise<never> => {
       const handle = handlers[wire.endpoint] as (call: unknown) => Promise<never>
-      const answer = await handle({ ...wire, body, vault: this.#vault, caller: acting })
+      const answer = await handle({ ...wire, body, vault: this.#vault, caller, idempotent })
       return isPage(answer) ? ((await wholePage(answer)) as never) : answer
     }
-    if (wire.resultName === undefined) return run(caller)
+    if (wire.resultName === undefined) return run()
     const { method, path, resultName: key } = wire
     const bytes = Buffer.from(JSON.stringify(wire.body ?? null))
     const answer = await this.#idempotency.once(caller, { method, path, key, body: bytes }, run)

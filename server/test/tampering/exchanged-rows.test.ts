@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { newTenantKeys } from '../../src/keys/make-keys.ts'
 import { noteKeyUse } from '../../src/operations/maintenance/note-key-use.ts'
 import { rotateDataKeys } from '../../src/operations/maintenance/rotate-data-keys.ts'
+import { apiKeyName } from '../../src/operations/vault/caller-cache.ts'
 import { openVault } from '../../src/operations/vault/open-vault.ts'
 import { verifyTenant } from '../../src/operations/verify/verify-tenant.ts'
 import type { Store } from '../../src/store/port.ts'
@@ -234,7 +235,7 @@ onEveryEngine('rows that lead nowhere', vault => {
     const { tenantId, keys } = await vault().tenant({ owner })
     const number = await vault().tenantNumber(tenantId)
     await vault().create(keys.owner, { type: 'token', data: 'x' })
-    assert.ok(opened.callers.get(keys.owner))
+    assert.ok(opened.callers.get(apiKeyName(keys.owner)))
     await tamper(vault(), 'DELETE FROM tenants WHERE tenant = ?', number)
     let forgets = 0
     const { forgetIfChanged } = opened.callers

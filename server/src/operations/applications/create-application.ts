@@ -7,21 +7,23 @@ import type { JsonObject } from '../../domain/json/json.ts'
 import type { Effect } from '../../store/write-set.ts'
 import { requireOwnPermissions } from '../grants/grant-checks.ts'
 import { sealApplication } from '../grants/grant-rows.ts'
-import { reviseTenant } from '../grants/revise-tenant.ts'
+import type { Grants } from '../grants/load-grants.ts'
+import { type Revision, reviseTenant } from '../grants/revise-tenant.ts'
 import { newApiKey } from '../keys/new-api-key.ts'
-import type { Caller, Vault } from '../vault/vault.ts'
+import type { Caller, Idempotent, Vault } from '../vault/vault.ts'
 
 /** C29: creates the application, with its first key if one is wanted. The key's text is in this answer and nowhere else. */
 export const createApplication = async (
   vault: Vault,
   caller: Caller,
   body: CreateApplication,
+  idempotent?: Idempotent,
 ): Promise<JsonObject> => {
   const issues: Issue[] = []
   const granted = readHeld(body.type, body, issues)
   requireNone(issues)
   requireOwnPermissions(caller, { type: body.type, permissions: granted.permissions })
-  return reviseTenant(vault, caller, ({ tenant }) => {
+  const decide = ({ tenant }: Grants): Revision<JsonObject> => {
     const now = vault.clock()
     const application: Application = {
       id: newUuid(),
@@ -46,5 +48,6 @@ export const createApplication = async (
       answer,
       kept: withoutKey(answer),
     }
-  })
+  }
+  return reviseTenant(vault, caller, decide, idempotent)
 }

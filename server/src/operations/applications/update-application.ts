@@ -6,9 +6,10 @@ import { type Issue, requireNone } from '../../domain/errors.ts'
 import type { JsonObject } from '../../domain/json/json.ts'
 import { requireGrantingKey, requireOwnPermissions } from '../grants/grant-checks.ts'
 import { sealApplication } from '../grants/grant-rows.ts'
+import type { Grants } from '../grants/load-grants.ts'
 import { applicationOf } from '../grants/load-grants.ts'
-import { reviseTenant } from '../grants/revise-tenant.ts'
-import type { Caller, Vault } from '../vault/vault.ts'
+import { type Revision, reviseTenant } from '../grants/revise-tenant.ts'
+import type { Caller, Idempotent, Vault } from '../vault/vault.ts'
 
 /** C29: replaces the name. Permissions and rules are replaced if either is given, otherwise they stay. */
 export const updateApplication = (
@@ -16,8 +17,9 @@ export const updateApplication = (
   caller: Caller,
   id: string,
   body: UpdateApplication,
-): Promise<JsonObject> =>
-  reviseTenant(vault, caller, grants => {
+  idempotent?: Idempotent,
+): Promise<JsonObject> => {
+  const decide = (grants: Grants): Revision<JsonObject> => {
     const application = applicationOf(grants, id)
     const issues: Issue[] = []
     if (body.type !== undefined && body.type !== application.type)
@@ -41,4 +43,6 @@ export const updateApplication = (
       effects: [{ kind: 'putApplication', id, sealed: sealApplication(vault.vaultKeys, updated) }],
       answer: viewApplication(updated),
     }
-  })
+  }
+  return reviseTenant(vault, caller, decide, idempotent)
+}

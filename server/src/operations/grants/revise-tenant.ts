@@ -1,6 +1,6 @@
 import type { Json } from '../../domain/json/json.ts'
 import type { Effect } from '../../store/write-set.ts'
-import type { Caller, Vault } from '../vault/vault.ts'
+import type { Caller, Idempotent, Vault } from '../vault/vault.ts'
 import { commit } from '../writing/commit.ts'
 import { grantsName, retryOnConflict } from '../writing/retry-on-conflict.ts'
 import { requireStillGranted } from './grant-checks.ts'
@@ -21,6 +21,7 @@ export const reviseTenant = <A extends Json>(
   vault: Vault,
   caller: Caller,
   decide: (grants: Grants) => Revision<A>,
+  idempotent?: Idempotent,
 ): Promise<A> =>
   retryOnConflict(vault, grantsName(caller), async () => {
     const { grants, revision } = await loadGrants(vault, caller)
@@ -39,6 +40,7 @@ export const reviseTenant = <A extends Json>(
         counters: [],
       },
       kept ?? answer,
+      idempotent,
     )
     return { outcome, answer }
   })

@@ -5,9 +5,10 @@ import type { JsonObject } from '../../domain/json/json.ts'
 import { limits } from '../../domain/limits.ts'
 import { readExpiry } from '../../domain/time/date-time.ts'
 import { requireOwnPermissions } from '../grants/grant-checks.ts'
+import type { Grants } from '../grants/load-grants.ts'
 import { applicationOf } from '../grants/load-grants.ts'
-import { reviseTenant } from '../grants/revise-tenant.ts'
-import type { Caller, Vault } from '../vault/vault.ts'
+import { type Revision, reviseTenant } from '../grants/revise-tenant.ts'
+import type { Caller, Idempotent, Vault } from '../vault/vault.ts'
 import { newApiKey } from './new-api-key.ts'
 
 /** C29: adds a key beside the live ones, so that keys can be rotated without a gap. */
@@ -16,13 +17,14 @@ export const createApiKey = async (
   caller: Caller,
   applicationId: string,
   body: CreateApiKey,
+  idempotent?: Idempotent,
 ): Promise<JsonObject> => {
   const now = vault.clock()
   const issues: Issue[] = []
   const expiry =
     body.expires_at === undefined ? undefined : readExpiry(body.expires_at, 'expires_at', now, issues)
   requireNone(issues)
-  return reviseTenant(vault, caller, grants => {
+  const decide = (grants: Grants): Revision<JsonObject> => {
     const application = applicationOf(grants, applicationId)
     requireOwnPermissions(caller, application)
     const living = grants.apiKeys.filter(({ row }) => row.applicationId === applicationId && isLive(row, now))
@@ -39,5 +41,6 @@ export const createApiKey = async (
     const key = newApiKey(vault.vaultKeys, application, grant)
     const answer = { ...viewApiKey(key.row.id, grant, null), key: key.text }
     return { effects: [{ kind: 'putApiKey', row: key.row }], answer, kept: withoutKey(answer) }
-  })
+  }
+  return reviseTenant(vault, caller, decide, idempotent)
 }

@@ -3,12 +3,18 @@ import { type Tenant, viewTenant } from '../../domain/access/tenant.ts'
 import { modifiedNow } from '../../domain/authorship.ts'
 import type { JsonObject } from '../../domain/json/json.ts'
 import { sealTenant } from '../grants/grant-rows.ts'
-import { reviseTenant } from '../grants/revise-tenant.ts'
-import type { Caller, Vault } from '../vault/vault.ts'
+import type { Grants } from '../grants/load-grants.ts'
+import { type Revision, reviseTenant } from '../grants/revise-tenant.ts'
+import type { Caller, Idempotent, Vault } from '../vault/vault.ts'
 
 /** §4.8, C31: settings that are left out stay as they are. */
-export const updateTenant = (vault: Vault, caller: Caller, body: UpdateTenant): Promise<JsonObject> =>
-  reviseTenant(vault, caller, ({ tenant }) => {
+export const updateTenant = (
+  vault: Vault,
+  caller: Caller,
+  body: UpdateTenant,
+  idempotent?: Idempotent,
+): Promise<JsonObject> => {
+  const decide = ({ tenant }: Grants): Revision<JsonObject> => {
     const updated: Tenant = {
       ...tenant,
       name: body.name,
@@ -23,7 +29,9 @@ export const updateTenant = (vault: Vault, caller: Caller, body: UpdateTenant): 
       effects: [{ kind: 'putTenant', sealed: sealTenant(vault.vaultKeys, updated) }],
       answer: viewTenant(updated),
     }
-  })
+  }
+  return reviseTenant(vault, caller, decide, idempotent)
+}
 
 const flag = (value: 'true' | 'false' | boolean | undefined): boolean | undefined =>
   value === undefined ? undefined : value === true || value === 'true'

@@ -4,7 +4,7 @@ import type { Json } from '../../domain/json/json.ts'
 import { type Instant, monthOf } from '../../domain/time/instant.ts'
 import type { Token, Writable } from '../../domain/tokens/token.ts'
 import type { TokenDefinition } from '../../domain/tokens/token-definition.ts'
-import type { Caller, Vault } from '../vault/vault.ts'
+import type { Caller, Idempotent, Vault } from '../vault/vault.ts'
 import { commit } from '../writing/commit.ts'
 import { requireRoundsLeft } from '../writing/retry-on-conflict.ts'
 import { chooseId, type Identified } from './choose-id.ts'
@@ -32,6 +32,7 @@ export const createTokens = async <Shown extends Json, Answer extends Json>(
   caller: Caller,
   definitions: readonly TokenDefinition[],
   { show, answer: answerFor }: Answering<Shown, Answer>,
+  idempotent?: Idempotent,
 ): Promise<Answer> => {
   const now = vault.clock()
   const { work } = caller
@@ -61,7 +62,7 @@ export const createTokens = async <Shown extends Json, Answer extends Json>(
       shown.push(show({ token: existing ?? token, deduplicated: existing !== undefined }, shown.length))
     }
     const answer = answerFor(shown)
-    const outcome = await commit(vault, caller, writes.set, answer)
+    const outcome = await commit(vault, caller, writes.set, answer, idempotent)
     if (outcome.committed) return answer
     if (outcome.conflict === 'tokenExists')
       identified = await replaceTakenIds(vault, caller, identified, new Set(inserted))

@@ -5,12 +5,17 @@ import { limits } from '../../domain/limits.ts'
 import { RequestCosts } from '../../domain/tokens/request-costs.ts'
 import { readDefinition, type TokenDefinition } from '../../domain/tokens/token-definition.ts'
 import { type Tokenizable, walkPayload } from '../../domain/tokens/tokenize-walk.ts'
-import type { Caller, Vault } from '../vault/vault.ts'
-import { createTokens } from './create-tokens.ts'
+import type { Caller, Idempotent, Vault } from '../vault/vault.ts'
+import { type CreatedToken, createTokens } from './create-tokens.ts'
 import { viewCreated } from './view-write.ts'
 
 /** §4.1, C23: all or nothing. */
-export const tokenize = async (vault: Vault, caller: Caller, payload: Json): Promise<Json> => {
+export const tokenize = async (
+  vault: Vault,
+  caller: Caller,
+  payload: Json,
+  idempotent?: Idempotent,
+): Promise<Json> => {
   const { found, rebuild } = walkPayload(payload)
   const now = vault.clock()
   const issues: Issue[] = []
@@ -23,11 +28,12 @@ export const tokenize = async (vault: Vault, caller: Caller, payload: Json): Pro
     if (issues.length >= limits.errorsPerAnswer) break
   }
   requireNone(issues)
-  return createTokens(vault, caller, definitions, {
-    show: (created, index) =>
+  const answering = {
+    show: (created: CreatedToken, index: number): Json =>
       found[index]?.kind === 'definition' ? viewCreated(vault, caller, created) : created.token.id,
     answer: rebuild,
-  })
+  }
+  return createTokens(vault, caller, definitions, answering, idempotent)
 }
 
 const toDefinition = (

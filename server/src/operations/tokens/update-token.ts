@@ -6,7 +6,7 @@ import { judgePatch, requirePatchable } from '../../domain/patching/judge-patch.
 import { readPatch, type TokenPatch } from '../../domain/patching/token-patch.ts'
 import type { Instant } from '../../domain/time/instant.ts'
 import type { Token } from '../../domain/tokens/token.ts'
-import type { Caller, Vault } from '../vault/vault.ts'
+import type { Caller, Idempotent, Vault } from '../vault/vault.ts'
 import { commit } from '../writing/commit.ts'
 import { retryOnConflict, tokenName } from '../writing/retry-on-conflict.ts'
 import { findMatchOrClaim } from './deduplication/match-of-patch.ts'
@@ -23,6 +23,7 @@ export const updateToken = async (
   caller: Caller,
   id: string,
   patch: TokenPatch,
+  idempotent?: Idempotent,
 ): Promise<JsonObject> => {
   const issues: Issue[] = []
   const { destinations } = readPatch(patch, vault.clock(), issues)
@@ -44,7 +45,7 @@ export const updateToken = async (
       match === undefined
         ? showToken(vault, after, judged.shown, now)
         : { ...viewMatch(vault, caller, 'token:update', match), _extras: { deduplicated: true } }
-    return { outcome: await commit(vault, caller, writes.set, answer), answer }
+    return { outcome: await commit(vault, caller, writes.set, answer, idempotent), answer }
   })
 }
 

@@ -50,8 +50,6 @@ export type KnownCaller = UnlockedTenant & {
 export type Caller = KnownCaller & {
   /** What takes long asks it for turns, so that others are answered in between. */
   readonly work: Turns
-  /** For a request with an idempotency key: whatever it commits keeps its answer, too. */
-  readonly idempotent?: Idempotent
 }
 
 export type Idempotent = { readonly hash: Uint8Array; readonly request: IdempotentRequest }

@@ -2,19 +2,23 @@ import { VaultError } from '../../domain/errors.ts'
 import type { Json } from '../../domain/json/json.ts'
 import { StoreOverloadedError } from '../../store/port.ts'
 import type { Outcome, WriteSet } from '../../store/write-set.ts'
-import type { Caller, Vault } from '../vault/vault.ts'
+import type { Caller, Idempotent, Vault } from '../vault/vault.ts'
 import { keepingAnswer } from './kept-results.ts'
 
 /**
  * Makes an operation's writes durable. For a request with an idempotency key, the answer that they lead to is kept in the same
  * transaction: both become durable together, or neither does.
  */
-export const commit = (vault: Vault, caller: Caller, set: WriteSet, answer: Json): Promise<Outcome> => {
-  const { idempotent } = caller
-  return idempotent === undefined
+export const commit = (
+  vault: Vault,
+  caller: Caller,
+  set: WriteSet,
+  answer: Json,
+  idempotent: Idempotent | undefined,
+): Promise<Outcome> =>
+  idempotent === undefined
     ? commitSet(vault, set)
     : commitKept(vault, keepingAnswer(vault, caller, idempotent, set, answer))
-}
 
 const commitKept = async (vault: Vault, set: WriteSet): Promise<Outcome> => {
   const outcome = await commitSet(vault, set)
