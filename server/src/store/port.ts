@@ -1,6 +1,5 @@
 import type { ColumnLookup } from '../domain/search/query.ts'
-import type { PendingDeadlines } from '../domain/time/deadlines.ts'
-import type { InstantRange } from '../domain/time/instant.ts'
+import type { InstantRange, PendingDeadlines } from '../domain/time/instant.ts'
 import type { ListPosition } from '../domain/tokens/list-position.ts'
 import type {
   ApiKeyRow,

@@ -1,3 +1,5 @@
+import { pace } from '../pace.ts'
+
 /** Milliseconds since the epoch. The domain never asks for the time, it is told. */
 export type Instant = number
 
@@ -84,3 +86,19 @@ const monthAround = (instant: Instant): { from: Instant; until: Instant; month: 
 }
 
 let knownMonth = { from: 0, until: 0, month: 0 }
+
+/** Deadlines are still to come if they lie after `after`, up to and including `upTo`. Any other deadline is due. */
+export type PendingDeadlines = { readonly after: Instant; readonly upTo: Instant }
+
+/**
+ * The pending deadlines of what lives for `lifetimeMs`. A deadline further ahead than any clock close to ours could
+ * have set it came from a wrong clock, and is due: what is written while a clock is a year ahead must not live for that
+ * year.
+ */
+export const pendingDeadlines = (lifetimeMs: number, now: Instant): PendingDeadlines => ({
+  after: now,
+  upTo: now + lifetimeMs + pace.clockSkewMs,
+})
+
+export const isPending = (deadline: Instant, { after, upTo }: PendingDeadlines): boolean =>
+  deadline > after && deadline <= upTo

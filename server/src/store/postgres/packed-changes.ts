@@ -1,6 +1,12 @@
-import { CounterSums } from '../counter-sums.ts'
 import type { TokenRow, WithoutTenant } from '../rows.ts'
-import type { CounterMove, Effect, GuardedChange, Match, WriteSet } from '../write-set.ts'
+import {
+  type CounterMove,
+  CounterSums,
+  type Effect,
+  type GuardedChange,
+  type Match,
+  type WriteSet,
+} from '../write-set.ts'
 import { bytes, integer, text } from './json-values.ts'
 
 /** The lists of changes that apply_changes takes (migrations/), one for each kind. */

@@ -1,4 +1,4 @@
-import type { PendingDeadlines } from '../../domain/time/deadlines.ts'
+import type { PendingDeadlines } from '../../domain/time/instant.ts'
 import * as columns from '../columns.ts'
 import type { StandaloneWrites } from '../port.ts'
 import { vaultKeys } from '../sql/statements.ts'

@@ -1,7 +1,7 @@
 import type { InstantRange } from '../../domain/time/instant.ts'
 import type { ListPosition } from '../../domain/tokens/list-position.ts'
 import type { ColumnCondition } from '../port.ts'
-import { signatureOf } from '../term-signature.ts'
+import { signatureOf } from '../rows.ts'
 import type { Dialect, Sql } from './dialect.ts'
 
 export const join = <List>(separator: string, parts: readonly Sql<List>[]): Sql<List> => ({

@@ -1,7 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { BatchResult } from '../../commit-queue.ts'
-import { CounterSums } from '../../counter-sums.ts'
-import type { Conflict, Outcome, WriteSet } from '../../write-set.ts'
+import { type Conflict, CounterSums, type Outcome, type WriteSet } from '../../write-set.ts'
 import { engineReason } from '../engine-reason.ts'
 import type { PlacesOfPart, TenantTerms } from '../waiting-entries.ts'
 import { changeApplier } from './changes/apply-change.ts'

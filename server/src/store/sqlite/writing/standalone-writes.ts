@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { PendingDeadlines } from '../../../domain/time/deadlines.ts'
+import type { PendingDeadlines } from '../../../domain/time/instant.ts'
 import * as columns from '../../columns.ts'
 import type { StandaloneWrites } from '../../port.ts'
 import type { KeyRow } from '../../rows.ts'
