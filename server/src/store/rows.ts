@@ -36,7 +36,7 @@ export type IndexedToken = {
   readonly tokenId: string
   readonly createdAt: number
   readonly expiresAt: number | null
-  /** The signature of all the token's terms (term-signature.ts). */
+  /** The signature of all the token's terms (`signatureOf`). */
   readonly signature: number
 }
 

@@ -90,12 +90,12 @@ export type Outcome =
   | { readonly committed: true }
   | { readonly committed: false; readonly conflict: Conflict }
 
-/** So many sealed bytes take as long to store as a row does. */
+/** This many sealed bytes take as long to store as a row. */
 const bytesPerRow = 1_024
 
 /**
- * How much work a set is for storage, in rows: those that it leads to, with its bytes counted as rows. On the embedded engine a row
- * takes 8 to 25 µs of the thread that writes, more in a large vault (docs/decisions/0022).
+ * How much work a set is for storage, in rows; bytes are counted as rows. On the embedded engine a row takes 8 to 25 µs of the writing
+ * thread, more in a large vault (docs/decisions/0022).
  */
 export const weightOf = ({ guarded, effects, counters }: WriteSet): number => {
   let rows = 1 + guarded.length + counters.length
@@ -108,7 +108,7 @@ export const weightOf = ({ guarded, effects, counters }: WriteSet): number => {
     if ('row' in effect) bytes += bytesIn(effect.row)
     else if ('sealed' in effect) bytes += effect.sealed.length
   }
-  // A value that has no length is for the engine to refuse.
+  // `bytes` is NaN if a value has no length; the engine will refuse that value.
   return bytes > 0 ? rows + Math.floor(bytes / bytesPerRow) : rows
 }
 
@@ -117,7 +117,7 @@ const bytesIn = (row: { readonly sealed: Uint8Array } | { readonly wrapped: Uint
 
 type Sum = { name: string; by: number; at?: number }
 
-/** Up to here, looking through the sums is faster than making a map, and most write sets move only a few counters. */
+/** Up to this many sums, a search is faster than a map. Most write sets move only a few counters. */
 const unmappedMax = 8
 
 /** Sums the counter moves of one tenant, in a write set or a whole batch: a thousand creates move each counter once. */

@@ -7,9 +7,8 @@ export const ownKeyColumns: Readonly<Record<string, readonly string[]>> = { coun
 export const skipLocked = 'FOR UPDATE SKIP LOCKED'
 
 /**
- * Deletes the rows of a table that `which` selects. They are selected in a CTE, which is computed once: a subquery
- * would be computed for each row, and its limit would limit nothing. Rows that were not locked may have changed since, so a
- * condition can be repeated for the row `d` as it is then.
+ * Deletes the rows of a table that `which` selects. A CTE selects them, because it is computed once: a subquery would be computed for
+ * each row, and its limit would limit nothing. Rows that are not locked may change in between; `still` checks the row `d` again.
  */
 export const deleteSome = (table: Table, which: string, still = 'true'): string => {
   const key = [...keyColumns(table), ...(ownKeyColumns[table.name] ?? [])]

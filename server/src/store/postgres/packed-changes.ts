@@ -37,7 +37,7 @@ export const mergeChanges = (sets: readonly PackedChanges[]): PackedChanges => {
     for (const [kind, rows] of Object.entries(set)) {
       const list = lists[kind] ?? []
       lists[kind] = list
-      // Not spread over one call: more rows than the stack holds would end the process's other sets as well.
+      // Not `push(...rows)`: with more rows than the stack holds it would throw, and the process's other sets would fail, too.
       for (const row of rows) list.push(row)
     }
   if (lists.counters !== undefined)

@@ -20,7 +20,7 @@ export const scanTerms = async (
     )
   if (after === undefined) return page('TRUE', [], limit)
   const { term, createdAt, tokenId } = after
-  // An unreadable time is no place to continue from.
+  // The scan cannot continue from an unreadable time.
   const rest =
     createdAt < 0
       ? []

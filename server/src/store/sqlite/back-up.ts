@@ -5,9 +5,9 @@ import { Worker } from 'node:worker_threads'
 export type BackUp = { readonly path: string; readonly to: string }
 
 /**
- * A copy as of one moment, without transient fields, on disk when this resolves. Other processes may write meanwhile.
- * `to` must not exist yet, or be empty. Nothing can interrupt the copy, so it runs on a thread while this one still
- * hears signals.
+ * Copies the vault as of one moment, without transient fields. The copy is on disk when this resolves. Other processes may write
+ * meanwhile. `to` must not exist, or be empty. Nothing can interrupt the copy, so it runs on another thread, and this one still
+ * receives signals.
  */
 export const backUpSqlite = (backUp: BackUp): Promise<void> =>
   new Promise((resolve, reject) => {
@@ -16,7 +16,7 @@ export const backUpSqlite = (backUp: BackUp): Promise<void> =>
     worker.on('exit', () => resolve())
   })
 
-/** The file or folder is on disk once this returns. */
+/** Returns once the file or folder is on disk. */
 export const flush = (path: string): void => {
   const handle = openSync(path, 'r')
   fsyncSync(handle)

@@ -1,7 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { CounterMove } from '../../write-set.ts'
 
-/** What a new tenant begins with goes into its tables by the same statements as what is added later. */
+// Statements that write sets and standalone writes share.
+
+/** For the rows that a new tenant starts with, and for those that are added later. */
 export const insertTenantKey = 'INSERT INTO tenant_keys (tenant, purpose, version, slot) VALUES (?,?,?,?)'
 export const insertApplication = 'INSERT INTO applications (tenant, application_id, sealed) VALUES (?,?,?)'
 export const insertApiKey =

@@ -3,7 +3,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { unwritable } from '../engine-reason.ts'
 import { schemaGuard } from '../own-schema.ts'
 
-/** For every transaction: throws if what is written would go astray, because file or schema are no longer the vault's own. */
+/** Called in every transaction. Throws if the file or the schema is no longer the vault's own, so that no write is lost. */
 export const storageGuard = (database: DatabaseSync): (() => void) => {
   const [requireOwnFile, requireOwnSchema] = [fileGuard(database), schemaGuard(database)]
   return () => {
@@ -13,8 +13,8 @@ export const storageGuard = (database: DatabaseSync): (() => void) => {
 }
 
 /**
- * A file that was moved away or replaced under an open connection is still written to, and whatever is written is gone when the
- * process ends. So before anything is answered, the path must lead to the file that was opened.
+ * If the file is moved or replaced, the open connection still writes to the old one, and those writes are gone when the process ends.
+ * So before anything is answered, the path must lead to the file that was opened.
  */
 export const fileGuard = (database: DatabaseSync): (() => void) => {
   const path = database.location()

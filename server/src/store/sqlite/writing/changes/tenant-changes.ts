@@ -22,7 +22,7 @@ export const tenantGuards = (database: DatabaseSync): Guards<TenantGuard> => {
 
   return {
     insertTenantKey: (tenant, { row }) => {
-      // Checked before a slot is filled: a slot filled in vain would stay filled.
+      // Checked before a slot is filled, because nothing would free a slot that no row names.
       if (findTenantKey.get(tenant, row.purpose, row.version) !== undefined) return 'keyExists'
       insertKey.run(tenant, row.purpose, row.version, slotWith(row.wrapped))
       advanceEpoch.run()
