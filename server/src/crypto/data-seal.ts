@@ -2,6 +2,8 @@ import { type RowName, TamperedError } from '../domain/tampered-error.ts'
 import { open, type SealContext, seal, sealedKeyVersion } from './aead.ts'
 import type { TenantKeys } from './keys.ts'
 
+// Everything that a tenant's data keys seal: tokens, transient fields, kept answers and reports.
+
 /** Seals under the tenant's current data key. */
 const sealData = (keys: TenantKeys, context: SealContext, plaintext: string): Buffer => {
   const key = keys.data.get(keys.currentDataVersion)
@@ -24,8 +26,8 @@ const openData = (
 }
 
 /**
- * The plain columns of a token's row that are authenticated with the sealed record: a row that was moved to another id or tenant,
- * re-dated, re-typed or mixed with an older version does not open.
+ * The plain columns of a token's row that its seal authenticates. A row that was moved to another id or tenant, re-dated, re-typed or
+ * mixed with an older version does not open.
  */
 export type TokenColumns = {
   readonly id: string
@@ -75,7 +77,7 @@ export const sealToken = (keys: TenantKeys, row: TokenColumns, record: string): 
 export const openToken = (keys: TenantKeys, row: TokenColumns & { sealed: Uint8Array }): Buffer =>
   openData(keys, tokenContext(keys.tenantId, row), row.sealed, { kind: 'token', id: row.id })
 
-/** Whether neither the current key nor one that was made since these keys were read has sealed the row. */
+/** Whether an older key than the current one has sealed the row. Keys made since these were read count as newer. */
 export const sealedByOlderKey = (keys: TenantKeys, { sealed }: { sealed: Uint8Array }): boolean =>
   (sealedKeyVersion(sealed) ?? 0) < keys.currentDataVersion
 

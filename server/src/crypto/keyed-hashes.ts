@@ -3,6 +3,8 @@ import type { JsonType } from '../domain/json/json.ts'
 import { base58 } from './base58.ts'
 import type { TenantKeys } from './keys.ts'
 
+// What storage holds instead of values: hashes under a tenant's index key and its fingerprint key.
+
 /** HMAC-SHA-256 as hexadecimal text, which Node makes faster than a buffer. */
 export const hmacSha256 = (key: KeyObject, message: string): string =>
   createHmac('sha256', key).update(message).digest('hex')
@@ -15,11 +17,11 @@ const tagBytes = 8
 export const indexHash = (keys: TenantKeys, field: string, value: string): Buffer =>
   keyedHash(keys, [field, value], hashBytes)
 
-/** Tells tokens with equal fingerprints apart that are no match of each other (C15). `tag` says by what. */
+/** Tells apart tokens with equal fingerprints that do not match (C15). `tag` holds everything else that a match compares. */
 export const matchTagHash = (keys: TenantKeys, tag: string): Buffer =>
   keyedHash(keys, ['match', 'tag', tag], tagBytes)
 
-/** JSON keeps the parts apart, and lone surrogates, too, which UTF-8 would fold into one replacement character. */
+/** JSON keeps the parts apart. It also escapes lone surrogates, which UTF-8 would turn into one replacement character. */
 const keyedHash = (keys: TenantKeys, parts: readonly string[], bytes: number): Buffer =>
   Buffer.from(hmacSha256(keys.index, JSON.stringify(parts)).slice(0, bytes * 2), 'hex')
 

@@ -7,8 +7,8 @@ const offsets = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34]
 const digits = Buffer.from('0123456789abcdef')
 
 /**
- * A UUIDv7 (RFC 9562) with random bits only. Node's own comes in twenty pieces, and joining them when the text is first looked at
- * takes longer than all of this; every request gets one.
+ * A UUIDv7 (RFC 9562) with random bits only. Every request gets one. Node's own is a rope of twenty strings, and flattening it on first
+ * use takes longer than all of this.
  */
 export const newUuid = (): string => uuidV7(Date.now(), twelveRandomBits())
 
@@ -28,7 +28,7 @@ const twelveRandomBits = (): number => {
   return pair.readUInt16BE() & 0xfff
 }
 
-/** Takes half as long as slicing a hexadecimal text, which V8 would also keep in pieces and join only when it is used. */
+/** Takes half as long as slicing a hexadecimal text, whose result V8 would also keep in pieces until it is used. */
 const toText = (): string => {
   let index = 0
   for (const offset of offsets) {
@@ -41,7 +41,7 @@ const toText = (): string => {
 
 const countMax = 0xfff
 const firstCountMask = 0x3ff
-/** If the clock is set back by more than this, ids follow it. If by less, they go on from the last one. */
+/** If the clock is set back by more than this, ids follow it. If by less, they continue from the last one. */
 const setBackMs = 1_000
 
 let time = 0

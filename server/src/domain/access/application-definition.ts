@@ -24,8 +24,8 @@ type RuleFields = {
 }
 
 /**
- * C28: permissions that the type may hold, flat or in rules of unique priority; faults become issues at their place. Without a
- * type they may be of any.
+ * C28: permissions that the type may hold, flat or in rules with unique priorities. Faults become issues at their place. Without a
+ * type, permissions of any type are allowed.
  */
 export const readHeld = (type: ApplicationType | undefined, fields: GrantFields, issues: Issue[]): Held => {
   const flat = fields.permissions ?? []
@@ -41,8 +41,8 @@ export const readHeld = (type: ApplicationType | undefined, fields: GrantFields,
 }
 
 /**
- * What `readHeld` finds wrong in a body of the wrong shape, as far as that can be told, so that its sender reads of all faults at
- * once. What is missing or not of its type is put in as something wrong, because the check of the shape has told of it.
+ * The faults that `readHeld` can find in a body of the wrong shape, so that its sender learns of all faults at once. Missing fields and
+ * fields of the wrong type are replaced by invalid ones, because the check of the shape has already reported them.
  */
 export const grantFaults = (body: JsonObject, issues: Issue[]): void => {
   const type = applicationTypes.find(known => known === getOwn(body, 'type'))

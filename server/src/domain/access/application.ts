@@ -26,7 +26,7 @@ export type Application = {
   readonly rules: readonly Rule[]
 } & Authorship
 
-/** Whether a key still counts: it has not expired. */
+/** Whether a key has not expired. */
 export const isLive = ({ expiresAt }: { readonly expiresAt: Instant | null }, now: Instant): boolean =>
   expiresAt === null || expiresAt > now
 
@@ -68,8 +68,8 @@ export type KeyKind = ApplicationType | 'general'
 const reading: readonly Permission[] = ['token:read', 'token:search']
 
 /**
- * The application's type; but where a private application may read no token, `general`. So whoever finds a key sees whether it opens
- * what the vault keeps. It says what held when the key was made: a key's text does not change with the application's permissions.
+ * The application's type, or `general` for a private application that may read no token. So anyone who finds a key can see whether it
+ * reads tokens. The kind is that of the moment when the key was made: later changes of permissions do not change a key's text.
  */
 export const keyKindOf = ({
   type,

@@ -19,7 +19,7 @@ export type AccessExplanation = {
 
 const reading: readonly Permission[] = ['token:read', 'token:search']
 
-/** "Why was I denied?": the decision of access.ts, told step by step. */
+/** Answers "Why was I denied?": the decision of access.ts, step by step. */
 export const explainAccess = (
   application: Application,
   permission: Permission,

@@ -66,7 +66,7 @@ export const requireDestinations = (
     throw new VaultError('forbidden', { detail: 'A target container is not writable by the application.' })
 }
 
-/** A token that no rule covers does not exist for the caller. One that is only partly covered is not theirs to change. */
+/** A token that no rule covers does not exist for the caller. A token that rules cover only in part may not be changed. */
 export const requireCovered = (application: Application, permission: Permission, token: Token): void => {
   if (transformFor(application, permission, token.containers) === undefined) throw new VaultError('notFound')
   if (!coversEvery(application, permission, token.containers))

@@ -31,9 +31,9 @@ export const budgetFor = (use: Use, { data, metadata }: Scope, within?: Budget):
   new Budget(baseSteps[use], () => sizeOf(data) + sizeOf(metadata ?? null), within)
 
 /**
- * C20: what a rendering may still spend. A step is a nanosecond of work as it was measured (docs/decisions/0020), so that a step of
- * one filter takes as long as a step of any other, and the same expression on the same value always ends the same way. Filters pay
- * before they work. The size of the input counts only once the base is used up: ordinary expressions never pay for measuring it.
+ * C20: what a rendering may still spend. A step is a nanosecond of measured work (docs/decisions/0020), so a step of one filter takes as
+ * long as a step of any other, and the same expression on the same value always ends the same way. Filters pay before they work. The
+ * size of the input counts only when the base is used up, so ordinary expressions never pay for measuring it.
  */
 export class Budget {
   readonly #within: Budget | undefined
@@ -42,7 +42,7 @@ export class Budget {
   #spent = 0
   #output: number
 
-  /** With `within`, it is part of another: what is spent of it is spent of both. */
+  /** With `within`, this budget is part of another: spending from it spends from both. */
   constructor(
     steps: number,
     sizeOfInput?: () => number,
@@ -94,7 +94,7 @@ export class Budget {
   }
 }
 
-/** For what no caller wrote. */
+/** For expressions that no caller wrote. */
 export const unlimited = new Budget(Number.POSITIVE_INFINITY, undefined, undefined, Number.POSITIVE_INFINITY)
 
 export const tooMuchWork = 'takes too much work to evaluate'

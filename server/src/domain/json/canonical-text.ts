@@ -1,6 +1,6 @@
 import { type ExactNumber, exactNumber, getOwn, isExactNumber, type Json } from './json.ts'
 
-/** The number that a text of JSON stands for; one that no double holds stays exact (C7). */
+/** The value of a JSON number. A number that no double holds stays exact (C7). */
 export const numberFrom = (source: string): number | ExactNumber => {
   const double = Number(source)
   return doubleHolds(source, double) ? double : exactNumber(source)
@@ -40,7 +40,7 @@ const zerosMax = 1_000
  */
 export const plainDecimal = (value: number | ExactNumber): string => {
   const text = isExactNumber(value) ? value.rawJSON : String(value)
-  // As doubles are written, unless they are huge or tiny.
+  // JavaScript writes doubles in plain digits, unless they are huge or tiny.
   if (typeof value === 'number' && !text.includes('e')) return text
   const canonical = canonicalDecimal(text)
   const [, sign = '', digits = '', power = ''] = /^(-?)(\d+)e(-?\d+)$/.exec(canonical) ?? []

@@ -1,7 +1,9 @@
-/** Text that a caller chose, or that was written to storage past the vault, may hold characters that a terminal would obey. */
+// Texts that people read and paste in a terminal.
+
+/** Removes control characters: text from a caller, or from tampered storage, may hold some that a terminal would obey. */
 export const printable = (text: string): string => text.replace(/\p{Cc}/gu, '\u{fffd}')
 
-/** Quotes a text as one word of a POSIX shell, because operators paste what is printed. */
+/** Quotes a text as one word of a POSIX shell, because operators paste printed commands. */
 export const shellWord = (text: string): string =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 

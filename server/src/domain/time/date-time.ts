@@ -23,7 +23,7 @@ export const parseDateTime = (text: string): DateTime | undefined => {
     hour: half === undefined ? Number(hour ?? 0) : hour24(Number(hour), half),
     minute: Number(minute ?? 0),
     second: Number(second ?? 0),
-    // Anything finer than a millisecond is cut off, so that nothing lives longer than it was allowed to.
+    // Cuts off anything finer than a millisecond, so that nothing lives longer than allowed.
     milliseconds: Number((fraction ?? '').slice(0, 3).padEnd(3, '0')),
   })
   const offsetMinutes = parseOffset(offset)
@@ -33,7 +33,7 @@ export const parseDateTime = (text: string): DateTime | undefined => {
 
 const minuteMs = 60_000
 const hourMs = 3_600_000
-/** The widest offset in use anywhere is that of the Line Islands. */
+/** The widest offset in use anywhere, on the Line Islands. */
 const offsetMaxMinutes = 14 * 60
 
 const shortDate = /^(?<month>\d{1,2})\/(?<day>\d{1,2})\/(?<year>\d{4})$/

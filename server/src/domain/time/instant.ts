@@ -15,19 +15,19 @@ export const formatInstant = (instant: Instant, offsetMinutes = 0): string => {
   return known.text
 }
 
-// The last one is kept: under load, several tokens are made in a millisecond, and those of one request all are.
+// Keeps the last text: tokens of one request, and under load those of several, are made in the same millisecond.
 let known = { instant: Number.NaN, offsetMinutes: 0, text: '' }
 
 /**
- * Written in place, digit by digit: twice as fast as joining texts. A text made with `+` would be faster still, but V8 keeps it in
- * pieces, and an object of such texts takes twice as long to write as JSON.
+ * The text is written in place, digit by digit, which is twice as fast as joining parts. `+` would be faster still, but V8 keeps its
+ * result in pieces, and an object of such texts takes twice as long to write as JSON.
  */
 const written = Buffer.from('+000000-00-00T00:00:00.000+00:00')
 const timeStart = 14
 const offsetStart = 26
 let writtenDay = Number.NaN
 let writtenOffset = 0
-/** Years of more than four digits begin further ahead. */
+/** Where the text starts; earlier for years of more than four digits. */
 let start = 0
 
 const formatAnew = (instant: Instant, offsetMinutes: number): string => {
@@ -43,7 +43,7 @@ const formatAnew = (instant: Instant, offsetMinutes: number): string => {
   return written.toString('latin1', start)
 }
 
-/** Seldom: the tokens of one answer were mostly made on a few days, and finding the date is most of the work. */
+/** Called seldom, because most tokens of an answer were made on a few days. Finding the date is most of the work. */
 const writeDate = (day: number): void => {
   const date = new Date(day * dayMs).toISOString().slice(0, -13)
   start = timeStart - date.length
@@ -74,7 +74,7 @@ const formatOffset = (minutes: number): string => {
 
 /** The UTC month of an instant as a number that sorts: 202611. */
 export const monthOf = (instant: Instant): number => {
-  // Kept between calls: every read asks for the month, and it changes twelve times a year.
+  // Kept between calls, because every read asks for the month.
   if (instant < knownMonth.from || instant >= knownMonth.until) knownMonth = monthAround(instant)
   return knownMonth.month
 }
@@ -87,13 +87,12 @@ const monthAround = (instant: Instant): { from: Instant; until: Instant; month: 
 
 let knownMonth = { from: 0, until: 0, month: 0 }
 
-/** Deadlines are still to come if they lie after `after`, up to and including `upTo`. Any other deadline is due. */
+/** A deadline is pending if it lies after `after`, up to and including `upTo`. Any other deadline is due. */
 export type PendingDeadlines = { readonly after: Instant; readonly upTo: Instant }
 
 /**
- * The pending deadlines of what lives for `lifetimeMs`. A deadline further ahead than any clock close to ours could
- * have set it came from a wrong clock, and is due: what is written while a clock is a year ahead must not live for that
- * year.
+ * The pending deadlines of data that lives for `lifetimeMs`. A deadline further ahead than that comes from a wrong clock and is due:
+ * data that was written while a clock was a year ahead must not live for that year.
  */
 export const pendingDeadlines = (lifetimeMs: number, now: Instant): PendingDeadlines => ({
   after: now,

@@ -100,7 +100,7 @@ export const readExpression = (
   }
 }
 
-/** C11: transient fields do not exist for expressions, at any depth: filters may have put `data` into a list on the way. */
+/** C11: expressions cannot name transient fields, at any depth, because filters may put `data` into a list. */
 const namesTransientField = ({ paths }: Expression, type: TokenType): boolean =>
   paths.some(([root, ...names]) => root === 'data' && names.some(name => Object.hasOwn(type.transient, name)))
 

@@ -7,7 +7,9 @@ import { isJsonObject, type Json, type JsonType } from '../json/json.ts'
 import { isAscii } from '../text/characters.ts'
 import { fingerprintExpressionInForce, type Token } from './token.ts'
 
-/** What the keyed hash of C14 is made of. */
+// What keyed hashes are made of: the rendered fingerprint and search indexes of a token.
+
+/** The input of a fingerprint's keyed hash (C14). */
 export type RenderedFingerprint = { readonly type: JsonType; readonly canonical: string }
 
 type Fingerprintable = Pick<Token, 'data' | 'metadata' | 'type' | 'fingerprintExpression'>
@@ -24,7 +26,7 @@ export const renderFingerprint = (
   const data = token.data.expose('rendering what is fingerprinted, which leaves as a keyed hash')
   const scope = { data, metadata: token.metadata ?? {} }
   const isOwn = token.fingerprintExpression !== undefined
-  // That of the type reads the data once, however long an operator lets that be, and whatever it consists of.
+  // The type's own expression has no limit: it reads the data once, and an operator may allow data of any length.
   const { value, type } = expression.renderTyped(
     scope,
     fingerprintExpressionInForce(token) === token.type.fingerprint
@@ -39,10 +41,10 @@ export const renderFingerprint = (
 const isEmpty = (value: Json): boolean =>
   value === '' || ((Array.isArray(value) || isJsonObject(value)) && Object.keys(value).length === 0)
 
-/** What a search index finds the token by, or why there is nothing. */
+/** The value by which a search index finds the token, or why there is none. */
 type RenderedIndex = { readonly value: string } | { readonly fault: string }
 
-/** A character that is folded beyond ASCII: combining marks take the longest. */
+/** The price of folding a character beyond ASCII; combining marks take the longest. */
 const stepsPerFoldedCharacter = 120
 
 const payToFold = (value: string, budget: Budget): void =>

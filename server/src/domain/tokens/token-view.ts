@@ -14,8 +14,8 @@ import {
 import { wholeData } from './transients.ts'
 
 /**
- * A token as an answer shows it (C12). A mask shows nothing, and is noted, if it takes too much work: it was written when more was
- * allowed, or the data has grown since under a writer who does not see it.
+ * A token as an answer shows it (C12). A mask that takes too much work shows nothing, and `noteUnrendered` is called. That happens if the
+ * mask was written when more was allowed, or if a writer who may not read the data has made it longer.
  */
 export const viewToken = (
   token: Token,

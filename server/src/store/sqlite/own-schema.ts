@@ -70,7 +70,7 @@ const partsOf = (database: DatabaseSync): Parts =>
 
 const known = new Map<number, Parts>()
 
-/** The schema that the migrations up to this number make. Undefined if this release does not know the number. */
+/** The parts that the migrations up to this number make. Empty if this release does not know the number. */
 const ownParts = (schema: number): Parts => {
   const before = known.get(schema)
   if (before !== undefined) return before

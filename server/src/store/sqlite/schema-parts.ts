@@ -9,7 +9,7 @@ export const compareSqliteSchema = (path: string): SchemaDifference => {
   const found = openToRead(path)
   try {
     migrate(expected)
-    // One moment: another process may be migrating.
+    // In one transaction, because another process may be migrating.
     found.exec('BEGIN')
     const there = new Set(partsOf(found))
     const missing = partsOf(expected).filter(part => !there.has(part))

@@ -64,7 +64,7 @@ export const readingSide = (database: DatabaseSync): ReadingSide => {
   }
 }
 
-/** Callers learn that storage is unavailable, not what the driver said. Tampering is reported as such. */
+/** Callers learn that storage is unavailable, but not what the driver said. A TamperedError passes unchanged. */
 export const unreadable = (cause: unknown): StoreUnavailableError | TamperedError =>
   cause instanceof TamperedError
     ? cause

@@ -16,7 +16,7 @@ export const changeApplier = (database: DatabaseSync, waiting: WaitingWrites): A
   const guards: Guards<GuardedChange['kind']> = { ...tokenGuards(database), ...tenantGuards(database) }
   const effects: Effects<Effect['kind']> = { ...tokenEffects(database, waiting), ...grantEffects(database) }
 
-  // Types ensure that both tables are complete; only the pairing of a kind with its change is lost in the look-up.
+  // The types ensure that both tables are complete. Only the link between a kind and its change is lost in the look-up.
   return {
     guarded: (tenant, change) =>
       (guards[change.kind] as (tenant: number, change: GuardedChange) => Conflict | undefined)(

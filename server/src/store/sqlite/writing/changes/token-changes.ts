@@ -35,7 +35,7 @@ export const tokenGuards = (database: DatabaseSync): Guards<TokenGuard> => {
       const values = tokenValues(tenant, row)
       const number = rowNumberFor(row)
       const inserted = insertToken.run(number, ...values)
-      // The number may be taken rather than the id. Given no number, SQLite assigns the next free one.
+      // The row number may be taken, not the id. Without a number, SQLite assigns the next free one.
       return inserted.changes === 0 && number !== null
         ? unlessChanged(insertToken.run(null, ...values), 'tokenExists')
         : unlessChanged(inserted, 'tokenExists')
