@@ -29,7 +29,7 @@ const startedAt = Date.parse('2026-03-01T00:00:00Z')
 
 export const createdAt = (serial: number): number => startedAt + Math.floor(serial / tokensPerBatch)
 
-/** An id like those the vault assigns (crypto/token-id.ts), but the same in every run. */
+/** An id like those the vault assigns (crypto/uuid.ts), but the same in every run. */
 export const tokenId = (serial: number): string => {
   const time = createdAt(serial).toString(16).padStart(12, '0')
   const count = (serial % tokensPerBatch).toString(16).padStart(3, '0')

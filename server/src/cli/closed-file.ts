@@ -1,7 +1,7 @@
 import { accessSync, constants, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { foreignCode } from '../domain/foreign-code.ts'
-import { shellWord } from '../domain/text/shell-word.ts'
+import { shellWord } from '../domain/text/terminal.ts'
 
 /** A file or folder that exists, but that this user may not use. */
 export type ClosedFile = {

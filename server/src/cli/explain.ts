@@ -1,7 +1,7 @@
 import { ConfigError } from '../config/config-error.ts'
 import { VaultError } from '../domain/errors.ts'
 import { foreignCode } from '../domain/foreign-code.ts'
-import { printable } from '../domain/text/printable.ts'
+import { printable } from '../domain/text/terminal.ts'
 import { KeyProviderError } from '../keys/key-provider.ts'
 import { StoreUnavailableError } from '../store/port.ts'
 import { isDamage } from '../store/sqlite/failure-codes.ts'
@@ -110,3 +110,9 @@ const passwordAdvice =
 
 /** An error may quote what is in storage, such as the purpose of a key that does not open. */
 const oneLine = (text: string): string => printable(text.replace(/\s*\n\s*/g, ' '))
+
+/** Says in one line on standard error why the command failed; returns the exit code. */
+export const reportFailure = (command: string, error: unknown): 1 | 2 => {
+  process.stderr.write(`strongroom ${command}: ${explain(error)}\n`)
+  return isWronglyCalled(error) ? 2 : 1
+}

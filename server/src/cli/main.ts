@@ -4,9 +4,9 @@ import { setLimits } from '../domain/limits.ts'
 import { didYouMean } from '../domain/text/did-you-mean.ts'
 import { type Command, invocation, usage } from './command.ts'
 import { commandOf, commands } from './commands/registry.ts'
+import { reportFailure } from './explain.ts'
 import { asCalled, rememberCall } from './pasteable.ts'
 import { surviveClosedOutput } from './print.ts'
-import { reportFailure } from './report-failure.ts'
 
 const overview = (listed: readonly Command[]): string => {
   const width = Math.max(...listed.map(({ name }) => name.length)) + 2

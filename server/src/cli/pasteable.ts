@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { settings } from '../config/settings.ts'
-import { shellWord } from '../domain/text/shell-word.ts'
+import { shellWord } from '../domain/text/terminal.ts'
 import type { Command } from './command.ts'
 
 // Messages name commands as `strongroom migrate`, wherever they come from: only this edge knows how the program was called.

@@ -1,4 +1,4 @@
-import { printable } from '../domain/text/printable.ts'
+import { printable } from '../domain/text/terminal.ts'
 import { pasteable } from './pasteable.ts'
 
 /** Prints JSON for a script, or text for a person. */

@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs'
 import { createSecureContext, type TlsOptions } from 'node:tls'
 import type { Config } from '../config/config.ts'
 import { ConfigError, unreadable } from '../config/config-error.ts'
-import { holdsCertificates } from './holds-certificates.ts'
 
 /** The certificates, once they are known to work: a server must not find out from its first client. */
 export const readTlsFiles = ({ tls: files }: Config): (TlsOptions & { cert: Buffer }) | undefined => {
@@ -71,4 +70,14 @@ export const outOfDate = (cert: Buffer, now: number): string | undefined => {
   const { from, until } = certificateDates(cert)
   if (now > until.getTime()) return `expired on ${until.toISOString()}`
   return now < from.getTime() ? `is not valid until ${from.toISOString()}` : undefined
+}
+
+/** OpenSSL takes as many certificates as it can read, even none. */
+export const holdsCertificates = (pem: string): boolean => {
+  const found = pem.match(/-----BEGIN [^-]*CERTIFICATE-----[^-]*-----END [^-]*-----/g) ?? []
+  try {
+    return found.map(text => new X509Certificate(text)).length > 0
+  } catch {
+    return false
+  }
 }

@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts'
-import { shellWord } from '../domain/text/shell-word.ts'
+import { shellWord } from '../domain/text/terminal.ts'
 import { configuredStorage } from './storage/configured-storage.ts'
 
 /** Where this vault is, as flags. */

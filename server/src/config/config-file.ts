@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { faultPlace } from '../domain/json/fault-place.ts'
 import { didYouMean } from '../domain/text/did-you-mean.ts'
-import { shellWord } from '../domain/text/shell-word.ts'
+import { shellWord } from '../domain/text/terminal.ts'
 import { ConfigError, unreadable } from './config-error.ts'
 import type { Given } from './given.ts'
 import { isOpenToOthers } from './named-file.ts'

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
-import type { KeyKind } from '../domain/access/key-kind.ts'
+import type { KeyKind } from '../domain/access/application.ts'
 import { base58 } from './base58.ts'
 import type { VaultKeys } from './keys.ts'
 

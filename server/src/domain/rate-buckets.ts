@@ -10,12 +10,12 @@ const bucketsMax = 10_000
 
 /** A bucket of `burst` requests per name that refills at `perSecond`. */
 export const rateBuckets = ({ perSecond, burst }: Rate, clock: () => Instant): TakeShare => {
-  // A key whose bucket was forgotten has a full one again, and may burst once more.
+  // A key whose bucket was dropped gets a full one, and may burst once more.
   const buckets = new Memo<{ left: number; at: Instant }>(bucketsMax)
   return name => {
     const now = clock()
     const bucket = buckets.getOrMake(name, () => ({ left: burst, at: now }))
-    // A clock that is set back must not lock a key out for as long as it was wrong.
+    // If the clock is set back, a key must not be locked out until it catches up.
     const elapsedMs = Math.max(0, now - bucket.at)
     bucket.left = Math.min(burst, bucket.left + (elapsedMs / 1_000) * perSecond)
     bucket.at = now

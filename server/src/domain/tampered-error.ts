@@ -1,5 +1,5 @@
-import { hasOwnForm } from './own-id.ts'
-import { printable } from './text/printable.ts'
+import { printable } from './text/terminal.ts'
+import { hasOwnForm } from './tokens/token-id.ts'
 
 /** Which stored row an error is about; of a kind that a tenant has one of, without an id. */
 export type RowName = { readonly kind: string; readonly id?: string; readonly tenantId?: string }

@@ -3,9 +3,9 @@ import type { Lease } from './lease.ts'
 
 export type Job = {
   readonly name: string
-  /** A job that may take long ends early once it is told to stop, and goes on in another run. */
+  /** A long job ends early when it is told to stop, and continues in a later run. */
   readonly run: (stopping: AbortSignal) => Promise<Record<string, unknown>>
-  /** Runs only on the node that holds the lease; the others do nothing but try again at each interval. */
+  /** Runs only on the node that holds the lease. The other nodes try to get it at each interval. */
   readonly onOneNode?: true
 }
 
@@ -14,11 +14,11 @@ export type Clockwork = {
   runAll(): Promise<void>
   /** Runs all jobs now, which catches up after any pause, and then at each interval. */
   start(): void
-  /** Tells a run that is under way to end, and waits for it. */
+  /** Tells a current run to end, and waits for it. */
   stop(): Promise<void>
 }
 
-/** Runs the jobs once, one after the other; one that fails is logged, and does not keep the next from running. */
+/** Runs the jobs once, one after the other. A failed job is logged, and the next one still runs. */
 export const runJobs = async (
   jobs: readonly Job[],
   { log, lease, signal }: { log: Log; lease?: Lease; signal: AbortSignal },
@@ -26,7 +26,7 @@ export const runJobs = async (
   for (const job of jobs) {
     if (signal.aborted) return
     try {
-      // Renewed before each job, so that a long one does not leave the next without the lease.
+      // Renewed before each job, because the lease may end during a long job.
       const mayRun = !job.onOneNode || lease === undefined || (await lease.hold())
       if (!mayRun) continue
       const done = await job.run(signal)
@@ -46,7 +46,7 @@ export const clockwork = (
   let stopping = new AbortController()
 
   const runAll = (): Promise<void> => {
-    // A slow run is not overtaken by the next one.
+    // Runs do not overlap.
     if (running === undefined) {
       stopping = new AbortController()
       running = runJobs(jobs, { ...options, signal: stopping.signal }).finally(() => {
@@ -71,7 +71,7 @@ export const clockwork = (
   }
 }
 
-/** Runs several as one; none waits for another. */
+/** Runs several as one. None waits for another. */
 export const allOf = (works: readonly Clockwork[]): Clockwork => ({
   runAll: async () => {
     await Promise.all(works.map(work => work.runAll()))

@@ -12,7 +12,7 @@ export type Lease = {
 /** The leases of one node. */
 export type Leases = {
   on(name: string): Lease
-  /** Gives up all that it holds in one write: a stopping server may have to wait for storage. */
+  /** Gives up all leases of the node in one write, because a stopping server may have to wait for storage. */
   releaseAll(): Promise<void>
 }
 
@@ -30,7 +30,7 @@ export const leases = (
     on: name => ({
       hold: async () => {
         const now = clock()
-        // Noted first: it may be ours even if the answer is lost on the way.
+        // Noted before the request: the lease may be ours even if the answer is lost.
         held.add(name)
         const isOurs = await store.acquireLease({ name, holder, until: now + lengthMs }, now)
         if (!isOurs) held.delete(name)

@@ -12,9 +12,8 @@ import type { Job } from './clockwork.ts'
 import type { Lease } from './lease.ts'
 
 /**
- * What the vault does by itself each minute, by the name of the lease, by which nodes of other releases know it, too. Jobs meant for
- * one node do no harm if two run them. A job that may have millions of rows to go through has a lease and a clockwork of its own, so
- * that nothing else that is due waits for it.
+ * The vault's own work of each minute, by the name of its lease; nodes of other releases use the same names. A job for one node does no
+ * harm if two nodes run it. A job over millions of rows has its own lease and timer, so that no other job waits for it.
  */
 export const upkeep = (vault: Vault, log: Log, leaseOn: (name: string) => Lease): Record<string, Job[]> => ({
   upkeep: [
@@ -25,7 +24,7 @@ export const upkeep = (vault: Vault, log: Log, leaseOn: (name: string) => Lease)
     },
     noteUses(vault),
     {
-      // Not on one node: each reads its own master key.
+      // On every node, because each reads its own master key.
       name: 'check-master-key',
       run: async () => {
         await checkMasterKey(vault)
@@ -49,7 +48,7 @@ export const upkeep = (vault: Vault, log: Log, leaseOn: (name: string) => Lease)
   ],
   reports: [
     {
-      // Not on one node: a node makes the reports of the tenants that it works for, and of each only one node.
+      // On every node: each makes the reports of the tenants that it serves, and one lease per tenant picks one of them.
       name: 'index-reports',
       run: async stopping => ({
         examined: await computeIndexReports(vault, { claims: reportClaims(leaseOn), stopping }),
@@ -80,16 +79,16 @@ const reportClaims = (leaseOn: (name: string) => Lease): ReportClaims => {
   }
 }
 
-/** On every node: each knows only of the keys that it has seen itself. */
+/** Runs on every node, because a node only knows the keys that it has seen itself. */
 const noteUses = (vault: Vault): Job => ({
   name: 'note-key-use',
   run: async () => ({ noted: await noteKeyUse(vault) }),
 })
 
-/** What must not wait for a minute: C32 allows read activity to lag by a second. */
+/** Work that cannot wait a minute: C32 allows read activity to lag by a second. */
 export const frequentUpkeep = (vault: Vault): Job[] => [
   { name: 'flush-activity', run: async () => ({ marked: await vault.activity.flush() }) },
 ]
 
-/** What is in memory only, and would be lost with the process. */
+/** Data that is only in memory and would be lost with the process. */
 export const lastUpkeep = (vault: Vault): Job[] => [...frequentUpkeep(vault), noteUses(vault)]

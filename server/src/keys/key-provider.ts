@@ -7,14 +7,14 @@ export type KeyProvider = {
   wrap(key: Uint8Array, context: string): Promise<Buffer>
   /** Throws KeyProviderError if the wrapped key is not this provider's, was changed, or has another context. */
   unwrap(wrapped: Uint8Array, context: string): Promise<Buffer>
-  /** Whether `wrap` would use the master key that this one is wrapped with. False also for what does not open at all. */
+  /** Whether this key is wrapped with the master key that `wrap` uses now. Also false for a key that does not open. */
   isCurrent(wrapped: Uint8Array, context: string): Promise<boolean>
   /** Resolves if the provider can wrap and unwrap, and throws KeyProviderError if it cannot. */
   health(): Promise<void>
 }
 
 export class KeyProviderError extends Error {
-  /** What the log says is wrong: constant words, never what a key service answered. */
+  /** The reason for the log, in constant words. It never quotes the answer of a key service. */
   readonly outage: string | undefined
 
   constructor(message: string, outage?: string) {

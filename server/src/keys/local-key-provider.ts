@@ -3,12 +3,12 @@ import { open, seal } from '../crypto/aead.ts'
 import { type KeyProvider, KeyProviderError } from './key-provider.ts'
 import { type MasterKeys, retiredMark } from './master-key.ts'
 
-/** What a master key seals. */
+/** The context of what a master key seals. */
 const wrappedKey = 'wrapped key'
 
 /**
- * Wraps under master keys that this process holds itself; `source` says where the operator put them. Where `read` can find
- * others than at the start, a rotation reaches a running server: nothing is wrapped with a key that has been replaced.
+ * Wraps under master keys that this process holds itself; `source` says where the operator put them. If `read` can find newer keys
+ * than at the start, a rotation reaches a running server, and nothing is wrapped with a replaced key.
  */
 export const localKeyProvider = (source: string, read: () => MasterKeys): KeyProvider => {
   let known = read()
@@ -48,14 +48,14 @@ export const localKeyProvider = (source: string, read: () => MasterKeys): KeyPro
       key?.fill(0)
       return key !== undefined
     },
-    // A restart would open nothing with the key of another vault, or with none.
+    // With the key of another vault, or without any, a restarted server could open nothing.
     health: async () => {
       readAgain()
     },
   }
 }
 
-/** A retired key in the place of the others would wrap again, so how to bring it back is left to doctor. */
+/** Does not advise to put a retired key back as the first, because it would wrap again. `doctor` says how to bring it back. */
 const remedy = ({ retired }: MasterKeys): string => {
   const restore = 'restore the one that belongs to this storage'
   return retired.length === 0

@@ -6,7 +6,7 @@ const keyBytes = 32
 const vaultPurposes = ['api-keys', 'grants'] as const
 const tenantPurposes = ['data', 'index', 'fingerprint'] as const
 
-/** Made, wrapped and forgotten: whoever needs the key unwraps it. */
+/** Makes a key, wraps it and wipes it. To use the key, unwrap it. */
 export const newWrappedKey = async (
   provider: KeyProvider,
   owner: string,

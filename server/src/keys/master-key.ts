@@ -6,9 +6,9 @@ const prefix = 'strongroom-master-key-1:'
 export const newMasterKeyText = (): string => `${prefix}${randomBytes(32).toString('base64')}`
 
 export type MasterKeys = {
-  /** The first wraps. Those after it, older ones, open what has not been wrapped anew since the master key was rotated. */
+  /** The first key wraps. The older ones after it open what has not been wrapped again since the master key was rotated. */
   readonly keys: readonly [KeyObject, ...KeyObject[]]
-  /** The marks of keys that were taken out. */
+  /** The marks of keys that were removed. */
   readonly retired: readonly string[]
 }
 

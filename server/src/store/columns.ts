@@ -34,7 +34,7 @@ const integer = (value: Value | undefined): number => {
 }
 const optionalInteger = (value: Value | undefined): number | null =>
   value === null || value === undefined ? null : integer(value)
-/** A time that nothing is sealed with, and that is only shown. One that no date can hold is left out. */
+/** A time that no seal covers and that is only shown. It is left out if no date can hold it. */
 const shownInstant = (value: Value | undefined): number | null => {
   const instant = optionalInteger(value)
   return instant === null || Number.isNaN(new Date(instant).getTime()) ? null : instant

@@ -1,9 +1,8 @@
 import { FairQueue } from './fair-queue.ts'
 import { StoreOverloadedError, StoreUnavailableError } from './port.ts'
-import { weightOf } from './weight.ts'
-import type { Outcome, WriteSet } from './write-set.ts'
+import { type Outcome, type WriteSet, weightOf } from './write-set.ts'
 
-/** What became of one set: its outcome, or, if storage could not take it, the engine's reason in constant words. */
+/** The outcome of one set, or the engine's reason in constant words if storage could not take it. */
 export type BatchResult = Outcome | { readonly failed: string }
 
 /** Commits sets together. Each lane has at most one batch in flight. */
@@ -17,18 +16,18 @@ type QueuedSet = {
   isTaken: boolean
 }
 
-/** How much one transaction holds: 10 to 20 ms of the thread that writes. A set is never split. */
+/** The most that one transaction holds: 10 to 20 ms of the writing thread. A set is never split. */
 export const batchWeight = 1_000
 
-/** How much may wait in all: one to two seconds' worth. */
+/** The most that may wait: one to two seconds of work. */
 const waitingWeight = 100_000
 
-/** Resolves once everything that runs without a pause has run, such as the other requests of the same step. */
+/** Resolves once all code that runs without a pause has run, such as the other requests of the same step. */
 const stepEnds = (): Promise<void> => new Promise(resolve => process.nextTick(resolve))
 
 /**
  * Group commit. Sets that arrive without a pause between them, or while every lane is busy, are committed together and
- * share one fsync. Their promises resolve after the commit, never before. If more waits than one commit holds, tenants take turns
+ * share one fsync. Their promises resolve after the commit, never before. If more is waiting than one commit holds, tenants take turns
  * (fair-queue.ts).
  */
 export class CommitQueue {
@@ -37,7 +36,7 @@ export class CommitQueue {
   readonly #batches: (Promise<void> | undefined)[]
   readonly #oneTenant: boolean
   readonly #waiting = new FairQueue<QueuedSet>()
-  /** One lane at most works on a set that is more than a batch holds, so that the other lanes are free for the rest. */
+  /** At most one lane works on a set larger than a batch, so that the other lanes stay free. */
   #hasHeavyLane = false
 
   /** With `oneTenant`, a batch holds sets of a single tenant, so a sharded database commits it on one shard. */
@@ -51,8 +50,8 @@ export class CommitQueue {
   }
 
   /**
-   * Refuses a set of a tenant that has as much waiting already as there is room left; as much as one batch it may always have. So a
-   * backlog of one tenant takes up half of the room at most, and the others are let in.
+   * Refuses a set if its tenant already has as much waiting as there is room left. A tenant may always have one batch waiting. So one
+   * tenant's backlog takes up at most half of the room, and other tenants still get in.
    */
   add(set: WriteSet): Promise<Outcome> {
     return new Promise((resolve, reject) => {
@@ -67,7 +66,7 @@ export class CommitQueue {
     })
   }
 
-  /** Resolves once the sets that were added before are answered, however many come after them. */
+  /** Resolves once all sets added so far are answered. It does not wait for sets that are added later. */
   async drain(): Promise<void> {
     const lasts = this.#waiting.lasts()
     while (lasts.some(({ isTaken }) => !isTaken)) await Promise.race(this.#underWay())
@@ -87,8 +86,8 @@ export class CommitQueue {
   }
 
   async #commitNext(lane: number): Promise<void> {
-    // A first set that left alone would cost the sets right behind it an fsync of their own. Waiting for the whole turn
-    // of the event loop would make the writer and the requests wait for each other by turns: a fifth fewer creates.
+    // If the first set left alone, the sets right behind it would need another fsync. If it waited for a whole turn of the
+    // event loop, writer and requests would alternate: a fifth fewer creates.
     await stepEnds()
     const batch = this.#waiting.take(batchWeight, {
       oneTenant: this.#oneTenant,

@@ -1,4 +1,4 @@
-import { printable } from '../domain/text/printable.ts'
+import { printable } from '../domain/text/terminal.ts'
 import type { Columns, Value } from './columns.ts'
 import type { TokenRow } from './rows.ts'
 import { keyColumns, type Table } from './tables.ts'
@@ -16,14 +16,14 @@ export type RestingVault = {
    * match the kind of its column.
    */
   pages(table: Table, skip: number, rowsPerPage: number): Iterable<PlainRow[]>
-  /** The highest tenant number ever given out: none is reused. */
+  /** The highest tenant number ever assigned. Numbers are not reused. */
   lastTenant(): number
-  /** Deletes all transient fields, of which no byte is left in the vault's files (C11). Returns the identity from then on. */
+  /** Deletes all transient fields and leaves no byte of them in the vault's files (C11). Returns the vault's new identity. */
   forgetTransients(): string
   close(): void
 }
 
-/** How far a copy has come: this many rows of this table, and every table before it. */
+/** The progress of a copy: this many rows of this table, and all rows of the tables before it. */
 export type CopyPosition = { readonly table: string; readonly rows: number }
 
 /** Reads a table in the order of its key. */
@@ -42,12 +42,12 @@ export type ArrivingVault = {
   /** Only one reader at a time: close it before opening the next. */
   read(table: Table): TableReader
   getTokens(tenant: number, ids: readonly string[]): Promise<TokenRow[]>
-  /** From here on this is a vault like any other. */
+  /** Completes the copy: the database is now an ordinary vault. */
   finish(lastTenant: number): Promise<void>
   close(): Promise<void>
 }
 
-/** The copy must not be made. The message says why, and what to do. */
+/** The copy is refused. The message says why, and what to do. */
 export class CopyRefusedError extends Error {}
 
 /** The row's values by column name. */

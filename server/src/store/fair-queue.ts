@@ -1,6 +1,6 @@
 type Item<T> = { readonly value: T; readonly weight: number; next: Item<T> | undefined }
 
-/** What one tenant has waiting, and how much it has been served, on a scale that all lines share. */
+/** The waiting work of one tenant, and how much work the tenant has been served, on a scale that all lines share. */
 type Line<T> = {
   first: Item<T> | undefined
   last: Item<T> | undefined
@@ -9,17 +9,17 @@ type Line<T> = {
 }
 
 /**
- * Work of several tenants. Each has a line of its own, in which order is kept, and the tenant that was served the least comes
- * next, by weight: whoever asks for much waits behind himself. A tenant that had nothing waiting begins where the others are.
+ * A queue that is fair to tenants. Each tenant has its own line, first in, first out. The tenant that has been served the least, by
+ * weight, comes next, so a tenant that asks for much only delays itself. A tenant with an empty line starts level with the others.
  */
 export class FairQueue<T> {
-  /** Of tenants that wait, or that are ahead of the others. */
+  /** The lines of tenants that are waiting, or that have been served more than the others. */
   readonly #lines = new Map<number, Line<T>>()
-  /** How far the tenant that was served last had been served before. */
+  /** How much the tenant that was served last had been served before that. */
   #reached = 0
   #weight = 0
 
-  /** Of everything that waits. */
+  /** The weight of everything that is waiting. */
   get weight(): number {
     return this.#weight
   }
@@ -45,8 +45,8 @@ export class FairQueue<T> {
   }
 
   /**
-   * Takes what is next, up to a weight. Something heavier is taken alone, or with `onlyLight` left where it is, with all that is
-   * behind it in its line. With `oneTenant`, takes from one line only.
+   * Takes the next items, up to a total weight. An item heavier than that is taken alone. With `onlyLight` it stays, and so does all
+   * that is behind it in its line. With `oneTenant`, takes from one line only.
    */
   take(
     weightMax: number,
@@ -70,7 +70,7 @@ export class FairQueue<T> {
     return this.#next(onlyLight ? weightMax : Number.POSITIVE_INFINITY) !== undefined
   }
 
-  /** The last of each line. Once these were taken, so was everything that waits now. */
+  /** The last item of each line. Once these are taken, everything that is waiting now has been taken. */
   lasts(): T[] {
     return [...this.#lines.values()].flatMap(({ last }) => (last === undefined ? [] : [last.value]))
   }

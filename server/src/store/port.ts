@@ -1,6 +1,5 @@
 import type { ColumnLookup } from '../domain/search/query.ts'
-import type { PendingDeadlines } from '../domain/time/deadlines.ts'
-import type { InstantRange } from '../domain/time/instant.ts'
+import type { InstantRange, PendingDeadlines } from '../domain/time/instant.ts'
 import type { ListPosition } from '../domain/tokens/list-position.ts'
 import type {
   ApiKeyRow,
@@ -25,8 +24,8 @@ import type { Match, Outcome, WriteSet } from './write-set.ts'
  */
 export type Store = StandaloneWrites & {
   /**
-   * Resolves once the set is durable, or once a condition is known to have failed and nothing was written. Tenants whose sets wait
-   * take turns; of one that has too much waiting, further sets are refused (`StoreOverloadedError`).
+   * Resolves once the set is durable, or once a condition is known to have failed and nothing was written. Tenants with waiting sets
+   * take turns. A tenant that has too much waiting is refused further sets (`StoreOverloadedError`).
    */
   commit(set: WriteSet): Promise<Outcome>
 
@@ -58,14 +57,14 @@ export type Store = StandaloneWrites & {
   ): Promise<{ counters: Counter[]; expired: ReadonlyMap<string, number> }>
   readCounters(tenant: number, names: readonly string[]): Promise<Counter[]>
   listCounters(tenant: number): Promise<Counter[]>
-  /** When the newest token of any tenant was created, as far as the counters tell. */
+  /** When the newest token of any tenant was created, according to the counters. */
   newestTokenAt(): Promise<number | undefined>
 
   /** Scans go through everything that a tenant has stored, page by page; `after` is the last row of the previous page. */
   scanTokens(tenant: number, after: string | undefined, limit: number): Promise<TokenRow[]>
   scanTerms(tenant: number, after: IndexEntry | undefined, limit: number): Promise<IndexEntry[]>
   scanMatches(tenant: number, after: MatchRow | undefined, limit: number): Promise<MatchRow[]>
-  /** Those entries that are not stored, or are stored with a different expiry, tag or signature. */
+  /** The entries that are missing from storage, or stored with a different expiry, tag or signature. */
   findAbsentTerms(tenant: number, entries: readonly IndexEntry[]): Promise<IndexEntry[]>
 
   /** The kept answer for an idempotency key, unless it has expired at `now`. */
@@ -95,8 +94,8 @@ export type Store = StandaloneWrites & {
 }
 
 /**
- * What a read that takes long asks between its parts, so that others work in between; the scheduler's `Work` is one. Without it, a
- * read gives way to whatever else waits.
+ * A long read calls this between its parts, so that other work can run; the scheduler's `Work` implements it. Without it, a read
+ * gives way to whatever else is waiting.
  */
 export type Turns = { readonly hasTurn: boolean; turn(): Promise<void> | undefined }
 
@@ -120,8 +119,8 @@ export type StandaloneWrites = {
   /** Stores a key of the vault or of a tenant as it is wrapped now, and returns whether it was still stored as it was before. */
   replaceKey(owner: KeyOwner, before: KeyRow, wrapped: Uint8Array): Promise<boolean>
   /**
-   * Nothing seals a tenant's revision, its counters and what the engine notes for itself. Numbers there that the vault never writes
-   * become ones that it can go on from: the revision starts anew, a counter becomes a wrong one, which a verification finds.
+   * No seal covers a tenant's revision, its counters and the engine's own numbers. This replaces numbers that the vault never writes
+   * by usable ones: the revision starts again, and a counter gets a wrong value, which a verification finds.
    */
   mendNumbers(tenant: number): Promise<void>
   /** Records when keys were last used; the later time wins. */
@@ -132,7 +131,7 @@ export type StandaloneWrites = {
    * free. So is one that ends more than twice as far ahead as the one asked for: it was written with a wrong clock.
    */
   acquireLease(lease: LeaseRow, now: number): Promise<boolean>
-  /** Gives up those of these leases that the holder has. */
+  /** Gives up those of these leases that belong to the holder. */
   releaseLeases(holder: string, names: readonly string[]): Promise<void>
 }
 
@@ -166,7 +165,7 @@ export type TokenBranch = {
   readonly columns?: readonly ColumnCondition[]
 }
 
-/** An empty column meets no condition, and therefore every negated one. */
+/** An empty column meets no condition, so it meets every negated condition. */
 export type ColumnCondition = ColumnLookup & { readonly negated: boolean }
 
 /** Other processes on this machine that serve from the same storage and cache grants as this one does (C27). */
@@ -176,7 +175,7 @@ export type Neighbours = {
   onGrantsChanged(listener: () => void): void
 }
 
-/** Storage does not answer or cannot write. Nothing was left half-done. */
+/** Storage does not answer or cannot write. Nothing was written in part. */
 export class StoreUnavailableError extends Error {
   /** What is wrong with storage, for the log: constant words, ours or the engine's, never the message. */
   readonly outage: string
@@ -189,7 +188,7 @@ export class StoreUnavailableError extends Error {
   }
 }
 
-/** The tenant has more writes waiting than its share. Nothing of this one was done; those of other tenants are taken. */
+/** The tenant has more writes waiting than its share. This write was not made; writes of other tenants are still accepted. */
 export class StoreOverloadedError extends StoreUnavailableError {
   constructor() {
     super('the write was not stored', { outage: 'more writes of its tenant wait than can be stored soon' })

@@ -36,7 +36,7 @@ export type IndexedToken = {
   readonly tokenId: string
   readonly createdAt: number
   readonly expiresAt: number | null
-  /** The signature of all the token's terms (term-signature.ts). */
+  /** The signature of all the token's terms (`signatureOf`). */
   readonly signature: number
 }
 
@@ -111,3 +111,16 @@ export type Counter = {
   /** When the counter last rose, for counters whose writers record it. */
   readonly at: number | null
 }
+
+const bits = 31
+
+/**
+ * A small Bloom filter over terms. Each index entry of a token carries the filter of all the token's terms: if a bit of
+ * some term is missing, the token does not have that term, and no look-up is needed. A bit that is set proves nothing.
+ * The bits come from the terms, which are keyed hashes, so storage learns nothing that the token's entries do not
+ * already tell it.
+ */
+export const signatureOf = (terms: readonly Uint8Array[]): number =>
+  terms.reduce((signature, term) => signature | bitOf(term[0]) | bitOf(term[1]), 0)
+
+const bitOf = (byte = 0): number => 1 << (byte % bits)

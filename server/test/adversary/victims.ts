@@ -1,4 +1,4 @@
-import { passesLuhn } from '../../src/domain/text/luhn.ts'
+import { passesLuhn } from '../../src/domain/text/digits.ts'
 import { fc } from '../rig/properties.ts'
 
 /** What the attackers are after. Two sets of secrets agree in everything a mask shows: lengths and last four digits. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { holdsLookAlike } from '../../src/domain/expressions/filters/card-look-alike.ts'
-import { passesLuhn } from '../../src/domain/text/luhn.ts'
+import { passesLuhn } from '../../src/domain/text/digits.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 import { countTokens, sendAndExpect } from '../rig/scenario.ts'
 import { devApplications } from '../rig/test-vault.ts'

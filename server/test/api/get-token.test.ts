@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Transform } from '../../src/domain/tokens/transform.ts'
+import type { Transform } from '../../src/domain/access/application.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 import { sendAndExpect } from '../rig/scenario.ts'
 import { devApplications, owner, type TestApplication } from '../rig/test-vault.ts'

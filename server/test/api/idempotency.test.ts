@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { openResult } from '../../src/crypto/data-seal.ts'
 import type { TenantKeys } from '../../src/crypto/keys.ts'
-import { openResult } from '../../src/crypto/result-seal.ts'
 import { VaultError } from '../../src/domain/errors.ts'
 import type { JsonObject } from '../../src/domain/json/json.ts'
 import { limits } from '../../src/domain/limits.ts'

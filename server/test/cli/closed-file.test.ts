@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { chmodSync, chownSync, copyFileSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, beforeEach, describe, test } from 'node:test'
-import { shellWord } from '../../src/domain/text/shell-word.ts'
+import { shellWord } from '../../src/domain/text/terminal.ts'
 import { assertRefused, giveToPlainUser, noPlainUser, Site } from '../rig/program.ts'
 
 const isRoot = process.getuid?.() === 0

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Config } from '../../src/config/config.ts'
 import { migrations } from '../../src/store/sqlite/migrate.ts'
-import '../rig/later-release.ts'
+import { becomeLaterRelease } from '../rig/later-migration.ts'
 import { type Program, type Result, Site } from '../rig/program.ts'
 import { checkStorage, examineStorage } from './check-storage.ts'
 import { complaintsOf } from './complaints.ts'
@@ -36,6 +36,7 @@ export class Fleet implements Target {
   #storageIsBack: Promise<void> = Promise.resolve()
   clockMs = 0
   #databaseDied = false
+  #leaveLaterRelease: (() => void) | undefined
 
   private constructor({ engine, nodes, workers }: FleetOptions, database: KillableDatabase | undefined) {
     this.engine = engine
@@ -72,6 +73,8 @@ export class Fleet implements Target {
   /** Afterwards every node runs; those with an order were started with it. */
   async startAll(orders: Readonly<Record<number, Partial<KillOrder>>> = {}): Promise<void> {
     this.#keys ??= await newTenant(this.#config())
+    // The nodes are of a later release (kill-points.ts), so that one can be killed while it migrates.
+    this.#leaveLaterRelease ??= becomeLaterRelease()
     for (let number = 1; number <= this.size; number++) {
       if (orders[number] !== undefined) await this.#end(number)
       if (!this.#nodes.has(number)) await this.start(number, orders[number])
@@ -183,6 +186,7 @@ export class Fleet implements Target {
   }
 
   async remove(): Promise<void> {
+    this.#leaveLaterRelease?.()
     await this.#site.remove()
     await this.#database?.remove()
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { fingerprintOf } from '../../src/crypto/fingerprint.ts'
+import { fingerprintOf } from '../../src/crypto/keyed-hashes.ts'
 import type { JsonType } from '../../src/domain/json/json.ts'
 import { fixedKey, newKey, newTenantKeys } from './test-keys.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createSecretKey } from 'node:crypto'
 import { describe, test } from 'node:test'
-import { hmacSha256 } from '../../src/crypto/hmac.ts'
+import { hmacSha256 } from '../../src/crypto/keyed-hashes.ts'
 
 describe('HMAC-SHA-256', () => {
   const vectors = [

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { indexHash, matchTagHash } from '../../src/crypto/index-hash.ts'
+import { indexHash, matchTagHash } from '../../src/crypto/keyed-hashes.ts'
 import { fixedKey, newTenantKeys } from './test-keys.ts'
 
 describe('index hashes', () => {

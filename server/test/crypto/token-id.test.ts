@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { newTokenId } from '../../src/crypto/token-id.ts'
+import { newTokenId } from '../../src/crypto/uuid.ts'
 
 const timeOf = (id: string | undefined): number =>
   Number.parseInt((id ?? '').replace('-', '').slice(0, 12), 16)

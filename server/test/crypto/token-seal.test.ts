@@ -7,7 +7,7 @@ import {
   sealTransient,
   type TokenColumns,
   type TransientColumns,
-} from '../../src/crypto/token-seal.ts'
+} from '../../src/crypto/data-seal.ts'
 import { TamperedError } from '../../src/domain/tampered-error.ts'
 import { fc } from '../rig/properties.ts'
 import { damages } from './damages.ts'

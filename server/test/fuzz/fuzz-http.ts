@@ -68,6 +68,7 @@ const sendFuzzed = async (vault: TestVault, request: FuzzRequest, key: string): 
     method,
     headers: { 'svc-api-key': key, ...(type !== undefined && { 'content-type': type }), ...request.headers },
     ...(body !== undefined && { body }),
+    redirect: 'manual',
     signal: AbortSignal.timeout(answersWithinMs),
   })
   const answer = makeReply(reply.status, reply.headers, await reply.text())

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sealedKeyVersion } from '../../src/crypto/aead.ts'
-import { openToken, sealToken } from '../../src/crypto/token-seal.ts'
+import { openToken, sealToken } from '../../src/crypto/data-seal.ts'
 import { newDataKey } from '../../src/operations/maintenance/new-data-key.ts'
 import { resealTokens } from '../../src/operations/maintenance/reseal-tokens.ts'
 import { sealsCounter } from '../../src/operations/vault/counters.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { signatureOf } from '../../src/store/term-signature.ts'
+import { signatureOf } from '../../src/store/rows.ts'
 import { Seeded } from '../rig/seeded.ts'
 
 const random = new Seeded(1)

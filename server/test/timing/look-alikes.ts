@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { newApiKeyText } from '../../src/crypto/api-key.ts'
-import { newTokenId } from '../../src/crypto/token-id.ts'
+import { newTokenId } from '../../src/crypto/uuid.ts'
 import { granted } from '../rig/answers.ts'
 import { ownerAndManager } from '../rig/applications.ts'
 import { owner, type TestVault } from '../rig/test-vault.ts'

@@ -1,4 +1,4 @@
-import { counted } from '../../domain/text/counted.ts'
+import { counted } from '../../domain/text/terminal.ts'
 import { addMasterKey } from '../../keys/file/add-master-key.ts'
 import { readMasterKeyFile, retiredKeysPath } from '../../keys/file/read-master-key-file.ts'
 import { retireMasterKeys } from '../../keys/file/retire-master-keys.ts'

@@ -1,7 +1,7 @@
 import type { Config } from '../../config/config.ts'
 import { ConfigError } from '../../config/config-error.ts'
 import type { DatabaseConfig } from '../../config/database-config.ts'
-import { counted } from '../../domain/text/counted.ts'
+import { counted } from '../../domain/text/terminal.ts'
 import { type CopyResult, copyVault } from '../../operations/transfer/copy-vault.ts'
 import { type ArrivingVault, CopyRefusedError } from '../../store/copying.ts'
 import { schemaMismatch } from '../../store/sql/migration.ts'

@@ -5,8 +5,7 @@ import { loadGrants } from '../../operations/grants/load-grants.ts'
 import { configuredStorage } from '../storage/configured-storage.ts'
 import { withVault } from '../storage/with-vault.ts'
 import { vaultFlags } from '../vault-flags.ts'
-import type { Check, Context } from './check.ts'
-import type { Finding } from './finding.ts'
+import type { Check, Context, Finding } from './finding.ts'
 
 export const access: Check = async context => {
   try {

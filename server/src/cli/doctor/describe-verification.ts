@@ -1,6 +1,5 @@
 import type { Config } from '../../config/config.ts'
-import { counted } from '../../domain/text/counted.ts'
-import { printable } from '../../domain/text/printable.ts'
+import { counted, printable } from '../../domain/text/terminal.ts'
 import type { AffectedTokens, Verification } from '../../operations/verify/verification.ts'
 import { configuredStorage } from '../storage/configured-storage.ts'
 import { vaultFlags } from '../vault-flags.ts'

@@ -1,15 +1,14 @@
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { isOpenToOthers } from '../../config/named-file.ts'
-import { shellWord } from '../../domain/text/shell-word.ts'
+import { shellWord } from '../../domain/text/terminal.ts'
 import { type ClosedFile, closedTo } from '../closed-file.ts'
 import { brokenLink } from '../data-folder/broken-link.ts'
 import { checkDataFolder, closedFiles } from '../data-folder/check-data-folder.ts'
 import { describeMove } from '../data-folder/moved-folder.ts'
 import { databasePath } from '../data-folder/paths.ts'
 import { describeRemains } from '../data-folder/remains.ts'
-import type { Check } from './check.ts'
-import type { Finding } from './finding.ts'
+import type { Check, Finding } from './finding.ts'
 
 const freeBytesMin = 256 * 1_048_576
 

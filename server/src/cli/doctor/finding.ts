@@ -1,3 +1,6 @@
+import type { Config } from '../../config/config.ts'
+import type { Machine } from './machine.ts'
+
 export type Finding = {
   readonly check: string
   readonly problem: string
@@ -13,3 +16,6 @@ export type Remedy = {
 
 /** A problem that doctor has repaired itself. */
 export type Repair = Pick<Finding, 'check' | 'problem'>
+
+export type Context = { readonly config: Config; readonly machine: Machine }
+export type Check = (context: Context) => Promise<Finding[]> | Finding[]

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { shellWord } from '../../domain/text/shell-word.ts'
+import { shellWord } from '../../domain/text/terminal.ts'
 import { databaseFiles, databasePath, setAsidePrefix } from '../data-folder/paths.ts'
 import { fileAccess, fileModes, freeSpace, movedVault, vaultFile } from './file-checks.ts'
 import type { Remedy } from './finding.ts'

@@ -1,6 +1,5 @@
 import type { Config } from '../../config/config.ts'
-import { counted } from '../../domain/text/counted.ts'
-import { printable } from '../../domain/text/printable.ts'
+import { counted, printable } from '../../domain/text/terminal.ts'
 import { KeyProviderError } from '../../keys/key-provider.ts'
 import { isRekeyUnfinished } from '../../operations/maintenance/is-rekey-unfinished.ts'
 import { countOlderWraps } from '../../operations/maintenance/rewrap-keys.ts'
@@ -9,8 +8,7 @@ import { configuredOrDevKeyProvider, keyProviderKind } from '../key-providers/co
 import { configuredStorage } from '../storage/configured-storage.ts'
 import { withVault } from '../storage/with-vault.ts'
 import { vaultFlags } from '../vault-flags.ts'
-import type { Check } from './check.ts'
-import type { Finding } from './finding.ts'
+import type { Check, Finding } from './finding.ts'
 import { unfinishedRekey } from './unfinished-rekey.ts'
 
 export const keyProvider: Check = async ({ config }) => {

@@ -2,8 +2,7 @@ import type { Config } from '../../config/config.ts'
 import { clockSkewMs, type FutureTokens, futureTokens } from '../clocks.ts'
 import { configuredStorage } from '../storage/configured-storage.ts'
 import { withVault } from '../storage/with-vault.ts'
-import type { Check } from './check.ts'
-import type { Finding } from './finding.ts'
+import type { Check, Finding } from './finding.ts'
 
 const openFilesMin = 1_024
 const raiseOpenFiles = 'ulimit -n 65536'

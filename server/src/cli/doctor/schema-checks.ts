@@ -1,12 +1,11 @@
 import { ConfigError } from '../../config/config-error.ts'
-import { printable } from '../../domain/text/printable.ts'
+import { printable } from '../../domain/text/terminal.ts'
 import { IncompleteVaultError, type Look } from '../../store/sql/look.ts'
 import { schemaMismatch } from '../../store/sql/migration.ts'
 import { isDamage } from '../../store/sqlite/failure-codes.ts'
 import { configuredStorage } from '../storage/configured-storage.ts'
 import { storageFlags, vaultFlags } from '../vault-flags.ts'
-import type { Check } from './check.ts'
-import type { Finding, Remedy } from './finding.ts'
+import type { Check, Finding, Remedy } from './finding.ts'
 
 export const schema: Check = async ({ config }) => {
   const finding = (problem: string, remedy: Remedy): Finding[] => [

@@ -1,4 +1,4 @@
-import { printable } from '../../domain/text/printable.ts'
+import { printable } from '../../domain/text/terminal.ts'
 import { EncodingError } from '../../store/postgres/require-unicode.ts'
 import type { StorageDoctor } from './storage-doctor.ts'
 

@@ -1,5 +1,4 @@
-import type { Check } from './check.ts'
-import type { Remedy } from './finding.ts'
+import type { Check, Remedy } from './finding.ts'
 
 /** What doctor does and says differently for each kind of storage. */
 export type StorageDoctor = {

@@ -1,11 +1,10 @@
 import { statSync } from 'node:fs'
 import { ConfigError } from '../../config/config-error.ts'
 import type { TlsFiles } from '../../config/tls-files.ts'
-import { shellWord } from '../../domain/text/shell-word.ts'
+import { shellWord } from '../../domain/text/terminal.ts'
 import { dayMs } from '../../domain/time/instant.ts'
 import { certificateDates, outOfDate, readTlsFiles, usableTlsFiles } from '../tls.ts'
-import type { Check, Context } from './check.ts'
-import type { Finding, Remedy } from './finding.ts'
+import type { Check, Context, Finding, Remedy } from './finding.ts'
 
 const soonMs = 14 * dayMs
 

@@ -1,10 +1,10 @@
 import { ConfigError } from '../../config/config-error.ts'
 import type { DatabaseConfig } from '../../config/database-config.ts'
 import { isOpenToOthers, readNamedFile } from '../../config/named-file.ts'
-import { shellWord } from '../../domain/text/shell-word.ts'
+import { shellWord } from '../../domain/text/terminal.ts'
 import type { PostgresSettings } from '../../store/postgres/postgres-store.ts'
 import { serverDoctor } from '../doctor/server-doctor.ts'
-import { holdsCertificates } from '../holds-certificates.ts'
+import { holdsCertificates } from '../tls.ts'
 import type { Storage } from './storage.ts'
 
 export const serverStorage = (database: DatabaseConfig): Storage => {

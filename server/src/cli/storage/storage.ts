@@ -1,6 +1,6 @@
 import type { Store } from '../../store/port.ts'
 import type { Look } from '../../store/sql/look.ts'
-import type { SchemaDifference } from '../../store/sql/schema-difference.ts'
+import type { SchemaDifference } from '../../store/sql/migration.ts'
 import type { StorageDoctor } from '../doctor/storage-doctor.ts'
 import type { WorkerContext } from '../workers/worker.ts'
 

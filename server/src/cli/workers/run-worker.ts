@@ -1,7 +1,7 @@
 import { setLimits } from '../../domain/limits.ts'
 import { commands } from '../commands/registry.ts'
+import { reportFailure } from '../explain.ts'
 import { rememberCall } from '../pasteable.ts'
-import { reportFailure } from '../report-failure.ts'
 import { asWorker } from './worker.ts'
 
 /**

@@ -6,7 +6,7 @@ import type { Address } from '../../http/server.ts'
 import type { SharedAcrossWorkers } from '../../service.ts'
 import { type Neighbours, StoreUnavailableError } from '../../store/port.ts'
 import type { Writer } from '../../store/sqlite/writing/asked-writing.ts'
-import { stopSignal } from '../stop-signal.ts'
+import { stopSignal } from '../signals.ts'
 import type { Announcement } from './announcements.ts'
 import type { Answer, Question, Services } from './primary-services.ts'
 

@@ -4,8 +4,7 @@ import { limits } from '../limits.ts'
 import { element, field } from '../place.ts'
 import { didYouMean } from '../text/did-you-mean.ts'
 import { parseContainerOrRoot } from '../tokens/containers.ts'
-import type { Transform } from '../tokens/transform.ts'
-import type { Application, Rule } from './application.ts'
+import type { Application, Rule, Transform } from './application.ts'
 import { type ApplicationType, type Permission, permissionsByType } from './permissions.ts'
 
 type Held = Pick<Application, 'permissions' | 'rules'>
@@ -25,8 +24,8 @@ type RuleFields = {
 }
 
 /**
- * C28: permissions that the type may hold, flat or in rules of unique priority; faults become issues at their place. Without a
- * type they may be of any.
+ * C28: permissions that the type may hold, flat or in rules with unique priorities. Faults become issues at their place. Without a
+ * type, permissions of any type are allowed.
  */
 export const readHeld = (type: ApplicationType | undefined, fields: GrantFields, issues: Issue[]): Held => {
   const flat = fields.permissions ?? []
@@ -42,8 +41,8 @@ export const readHeld = (type: ApplicationType | undefined, fields: GrantFields,
 }
 
 /**
- * What `readHeld` finds wrong in a body of the wrong shape, as far as that can be told, so that its sender reads of all faults at
- * once. What is missing or not of its type is put in as something wrong, because the check of the shape has told of it.
+ * The faults that `readHeld` can find in a body of the wrong shape, so that its sender learns of all faults at once. Missing fields and
+ * fields of the wrong type are replaced by invalid ones, because the check of the shape has already reported them.
  */
 export const grantFaults = (body: JsonObject, issues: Issue[]): void => {
   const type = applicationTypes.find(known => known === getOwn(body, 'type'))

@@ -1,6 +1,5 @@
-import type { Transform } from '../tokens/transform.ts'
 import { decidingRule, holds } from './access.ts'
-import type { Application, Rule } from './application.ts'
+import type { Application, Rule, Transform } from './application.ts'
 import type { Permission } from './permissions.ts'
 import { transformFor, writeTransformIn } from './transforms.ts'
 
@@ -20,7 +19,7 @@ export type AccessExplanation = {
 
 const reading: readonly Permission[] = ['token:read', 'token:search']
 
-/** "Why was I denied?": the decision of access.ts, told step by step. */
+/** Answers "Why was I denied?": the decision of access.ts, step by step. */
 export const explainAccess = (
   application: Application,
   permission: Permission,

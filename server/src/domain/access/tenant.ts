@@ -1,4 +1,5 @@
-import type { Authorship } from '../authorship.ts'
+import { type Authorship, viewAuthorship } from '../authorship.ts'
+import type { JsonObject } from '../json/json.ts'
 
 export type TenantSettings = {
   readonly fingerprintTokens: boolean
@@ -13,3 +14,15 @@ export type Tenant = {
   /** What the operator's plan includes (C32). */
   readonly includedMonthlyActiveTokens: number
 } & Authorship
+
+/** §2.4: settings are strings that carry a boolean. */
+export const viewTenant = (tenant: Tenant): JsonObject => ({
+  id: tenant.id,
+  owner_id: tenant.ownerId,
+  name: tenant.name,
+  settings: {
+    fingerprint_tokens: String(tenant.settings.fingerprintTokens),
+    deduplicate_tokens: String(tenant.settings.deduplicateTokens),
+  },
+  ...viewAuthorship(tenant),
+})

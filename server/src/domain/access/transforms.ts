@@ -1,7 +1,7 @@
+import { VaultError } from '../errors.ts'
 import { isBlind, type Token } from '../tokens/token.ts'
-import type { Transform } from '../tokens/transform.ts'
-import { decidingRule } from './access.ts'
-import type { Application } from './application.ts'
+import { coversEvery, decidingRule } from './access.ts'
+import type { Application, Transform } from './application.ts'
 import type { Permission } from './permissions.ts'
 
 const revelation: Record<Transform, number> = { redact: 0, mask: 1, reveal: 2 }
@@ -55,3 +55,22 @@ export const writeTransform = (application: Application, permission: Permission,
   isBlind(token) && readTransform(application, token.containers) === undefined
     ? 'redact'
     : writeTransformIn(application, permission, token.containers)
+
+/** C28: a write needs a rule for every destination container. */
+export const requireDestinations = (
+  application: Application,
+  permission: Permission,
+  containers: readonly string[],
+): void => {
+  if (!coversEvery(application, permission, containers))
+    throw new VaultError('forbidden', { detail: 'A target container is not writable by the application.' })
+}
+
+/** A token that no rule covers does not exist for the caller. A token that rules cover only in part may not be changed. */
+export const requireCovered = (application: Application, permission: Permission, token: Token): void => {
+  if (transformFor(application, permission, token.containers) === undefined) throw new VaultError('notFound')
+  if (!coversEvery(application, permission, token.containers))
+    throw new VaultError('forbidden', {
+      detail: 'A container of the token is not writable by the application.',
+    })
+}

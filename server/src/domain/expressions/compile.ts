@@ -1,12 +1,10 @@
 import { type Json, type JsonType, jsonType } from '../json/json.ts'
+import { prices, type Run, type Use } from './budget.ts'
 import { ExpressionError } from './expression-error.ts'
 import { type CompiledFilter, compileFilterCall } from './filter-call.ts'
 import { type CompiledOperand, compileOperand } from './operand.ts'
 import { parseTemplate } from './parser.ts'
-import { prices } from './prices.ts'
-import type { Run, Use } from './run.ts'
-import { staticPaths } from './static-paths.ts'
-import type { Output } from './syntax.ts'
+import type { Operand, Output } from './syntax.ts'
 import { payForOutput, textOf } from './values.ts'
 
 export type Typed = { readonly value: Json; readonly type: JsonType }
@@ -98,4 +96,26 @@ const evaluateOutput = (source: CompiledOperand, filters: readonly CompiledFilte
     value = apply(value, run)
   }
   return { value, type: jsonType(filters.at(-1)?.keepsInputType === true ? previous : value) }
+}
+
+type Path = readonly string[]
+
+/**
+ * Every path that an output names: its source, its arguments, and what `json`, `map` and `sort` select by literal names. A name
+ * counts for every value that came before it in the chain, selected from or not: one path too many is better than a missed
+ * transient field (C11).
+ */
+const staticPaths = (output: Output, filters: readonly CompiledFilter[]): Path[] => {
+  const origins: Path[] = []
+  const selected: Path[] = []
+  addPath(output.source, origins)
+  for (const [index, { names }] of filters.entries()) {
+    for (const argument of output.filters[index]?.arguments ?? []) addPath(argument, origins)
+    if (names.length > 0) for (const origin of origins) selected.push([...origin, ...names.map(String)])
+  }
+  return [...origins, ...selected]
+}
+
+const addPath = (operand: Operand, paths: Path[]): void => {
+  if (operand.kind === 'path') paths.push([operand.root, ...operand.segments.map(String)])
 }

@@ -1,9 +1,8 @@
-import { numberFrom } from '../json/decimal-text.ts'
+import { numberFrom } from '../json/canonical-text.ts'
 import { type ExactNumber, isExactNumber, type Json } from '../json/json.ts'
+import { prices, type Run } from './budget.ts'
 import { isDigit } from './character-classes.ts'
 import { ExpressionError } from './expression-error.ts'
-import { prices } from './prices.ts'
-import type { Run } from './run.ts'
 
 /**
  * Reads a decimal number: optional sign, digits, optional fraction and exponent; leading zeros are fine, other

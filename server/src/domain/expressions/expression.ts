@@ -1,10 +1,9 @@
 import type { Json, JsonType } from '../json/json.ts'
 import { Memo } from '../memo.ts'
 import { countCharacters } from '../text/characters.ts'
-import type { Budget } from './budget.ts'
+import { type Budget, budgetFor, type RandomBelow, type Scope, type Use } from './budget.ts'
 import { compile, type OutputShape } from './compile.ts'
 import { inCharacters } from './expression-error.ts'
-import { budgetFor, type RandomBelow, type Scope, type Use } from './run.ts'
 
 /**
  * An expression of the language of §2.1 and C20–C22, `{{ path | filter: argument }}` in literal text, ready to be

@@ -1,14 +1,12 @@
 import type { Json } from '../json/json.ts'
 import { chosenName } from '../place.ts'
 import { didYouMean } from '../text/did-you-mean.ts'
-import { unlimited } from './budget.ts'
+import { type Run, type Use, unlimited } from './budget.ts'
 import { ExpressionError } from './expression-error.ts'
 import type { Filter, Parameter } from './filters/filter.ts'
 import { filters } from './filters/registry.ts'
 import { compileOperand } from './operand.ts'
-import type { Segment } from './path.ts'
-import type { Run, Use } from './run.ts'
-import type { FilterCall, Operand } from './syntax.ts'
+import type { FilterCall, Operand, Segment } from './syntax.ts'
 
 export type CompiledFilter = {
   readonly apply: (input: Json, run: Run) => Json

@@ -1,5 +1,4 @@
-import { prices } from './prices.ts'
-import type { Run } from './run.ts'
+import { prices, type Run } from './budget.ts'
 
 /**
  * Offsets of the pattern in the text, left to right, not overlapping. Knuth-Morris-Pratt: `indexOf` compares

@@ -1,9 +1,7 @@
-import type { Json } from '../json/json.ts'
+import { getOwn, isJsonObject, type Json } from '../json/json.ts'
+import { prices, type Run, type Scope, type Use } from './budget.ts'
 import { ExpressionError } from './expression-error.ts'
-import { readPath } from './path.ts'
-import { prices } from './prices.ts'
-import type { Run, Scope, Use } from './run.ts'
-import type { Operand } from './syntax.ts'
+import type { Operand, Segment } from './syntax.ts'
 
 export type CompiledOperand = (run: Run) => Json
 
@@ -23,4 +21,28 @@ export const compileOperand = (operand: Operand, use: Use): CompiledOperand => {
     budget.charge(steps)
     return readPath(variable.read(scope), segments)
   }
+}
+
+/** The value at the end of the path; null where the path leads nowhere (C20). */
+export const readPath = (value: Json, path: readonly Segment[]): Json => {
+  let current = value
+  for (const segment of path) current = readSegment(current, segment)
+  return current
+}
+
+/**
+ * Own properties only: `constructor`, `size` or `first` mean what the data has under that name and nothing else. Text
+ * and numbers have no properties. `items.0` is `items[0]`, as in Liquid.
+ */
+const readSegment = (value: Json, segment: Segment): Json => {
+  if (Array.isArray(value)) {
+    const index = typeof segment === 'number' ? segment : indexOfName(segment)
+    return (index === undefined ? undefined : value.at(index)) ?? null
+  }
+  return (isJsonObject(value) ? getOwn(value, String(segment)) : undefined) ?? null
+}
+
+const indexOfName = (name: string): number | undefined => {
+  const index = Number(name)
+  return Number.isSafeInteger(index) && index >= 0 && String(index) === name ? index : undefined
 }

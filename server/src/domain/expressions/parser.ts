@@ -3,8 +3,7 @@ import { limits } from '../limits.ts'
 import { countCharacters } from '../text/characters.ts'
 import { isDigit } from './character-classes.ts'
 import { ExpressionError } from './expression-error.ts'
-import type { Segment } from './path.ts'
-import type { FilterCall, Operand, Output, Template } from './syntax.ts'
+import type { FilterCall, Operand, Output, Segment, Template } from './syntax.ts'
 import { TextReader } from './text-reader.ts'
 
 const constants = new Map<string, Json>([

@@ -1,5 +1,7 @@
 import type { Json } from '../json/json.ts'
-import type { Segment } from './path.ts'
+
+/** A step into a value: a property name, or an array index that counts from the end when negative. */
+export type Segment = string | number
 
 /** What the parser makes of an expression's text. Positions are UTF-16 offsets. */
 export type Literal = { readonly kind: 'literal'; readonly value: Json; readonly position: number }

@@ -1,11 +1,8 @@
-import { canonicalText } from '../json/canonical-json.ts'
-import { plainDecimal } from '../json/decimal-text.ts'
+import { canonicalText, plainDecimal } from '../json/canonical-text.ts'
 import { type ExactNumber, isExactNumber, type Json, stringify } from '../json/json.ts'
 import { hasSurrogates } from '../text/characters.ts'
-import type { Budget } from './budget.ts'
+import { type Budget, prices, type Run } from './budget.ts'
 import { ExpressionError } from './expression-error.ts'
-import { prices } from './prices.ts'
-import type { Run } from './run.ts'
 import { scalarSize, walk } from './size.ts'
 
 /**
@@ -75,3 +72,10 @@ export const payForOutput = (value: Json, budget: Budget): void =>
     budget.charge(characters * prices.shownCharacter + values * prices.shownValue)
     budget.chargeOutput(characters)
   })
+
+/** What an expression has rendered, as text; nothing if it rendered null. */
+export const renderedText = (rendered: Json): string => {
+  if (rendered === null) return ''
+  if (typeof rendered === 'number' || isExactNumber(rendered)) return plainDecimal(rendered)
+  return typeof rendered === 'string' ? rendered : stringify(rendered)
+}

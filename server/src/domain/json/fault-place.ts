@@ -13,7 +13,7 @@ export const faultPlace = (text: string, error: unknown): string => {
   return ` (line ${before.length} column ${(before.at(-1) ?? '').length + 1})`
 }
 
-/** Finds by bisection the one fault whose place the engine does not tell: every prefix that includes it fails in the same way. */
+/** Finds a fault whose place the engine does not report by bisection: every prefix that includes the fault fails in the same way. */
 const wrongTokenAt = (text: string): number => {
   let [sound, faulty] = [0, text.length]
   while (faulty - sound > 1) {

@@ -1,4 +1,4 @@
-import { numberFrom } from './decimal-text.ts'
+import { numberFrom } from './canonical-text.ts'
 import { type Json, type JsonObject, rememberOrder, setOwn } from './json.ts'
 
 /**

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
-import { requireDestinations } from '../access/access-checks.ts'
-import type { Application } from '../access/application.ts'
+import type { Application, Transform } from '../access/application.ts'
 import {
   isMoreRevealing,
   lessRevealing,
   readTransform,
+  requireDestinations,
   writeTransform,
   writeTransformIn,
 } from '../access/transforms.ts'
@@ -18,7 +18,6 @@ import { countTerms } from '../tokens/index-terms.ts'
 import { checkRenderings, type RenderedPart, tooMuchOfACard } from '../tokens/renderings.ts'
 import { requireFewTerms } from '../tokens/request-costs.ts'
 import { searchIndexesInForce, type Token } from '../tokens/token.ts'
-import type { Transform } from '../tokens/transform.ts'
 import { blindnessAfter, changesFingerprint, changesMask } from './blindness.ts'
 import { checkOwnNumbers } from './own-numbers.ts'
 import { checkOwnRenderings } from './own-renderings.ts'

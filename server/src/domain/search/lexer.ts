@@ -1,4 +1,4 @@
-import { queryFault } from './query-fault.ts'
+import { queryFault } from './query.ts'
 
 /** The words of a query. Positions count characters (code points) from 1. */
 export type Lexeme =

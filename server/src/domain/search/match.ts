@@ -1,5 +1,5 @@
+import type { Transform } from '../access/application.ts'
 import type { Token } from '../tokens/token.ts'
-import type { Transform } from '../tokens/transform.ts'
 import type { HashedTerm, Query } from './query.ts'
 
 /** Whether the opened token meets the query, for a caller who sees it under this transform. */

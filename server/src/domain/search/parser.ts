@@ -2,8 +2,7 @@ import { limits } from '../limits.ts'
 import { nearestName, suggestion } from '../text/did-you-mean.ts'
 import { metadataField, searchFields } from './fields.ts'
 import { type Lexeme, readLexemes, type TermLexeme } from './lexer.ts'
-import type { Query } from './query.ts'
-import { queryFault } from './query-fault.ts'
+import { type Query, queryFault } from './query.ts'
 
 /**
  * The language of C26. NOT binds closest, then AND, then OR; terms that stand side by side are ANDed.

@@ -2,8 +2,7 @@ import { limits } from '../limits.ts'
 import type { InstantRange } from '../time/instant.ts'
 import { everyType, type Term, withoutOverlap } from '../tokens/index-terms.ts'
 import { intersect, isEmpty } from './instant-range.ts'
-import type { Condition, Lookup, Query } from './query.ts'
-import { queryFault } from './query-fault.ts'
+import { type Condition, type Lookup, type Query, queryFault } from './query.ts'
 
 /**
  * How storage is asked. The query's ORs are multiplied out into branches, one of which must hold; the conditions of a

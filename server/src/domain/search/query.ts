@@ -1,3 +1,4 @@
+import { invalid, type VaultError } from '../errors.ts'
 import type { InstantRange } from '../time/instant.ts'
 import type { Term } from '../tokens/index-terms.ts'
 import type { Token } from '../tokens/token.ts'
@@ -33,3 +34,7 @@ export type Lookup =
 export type ColumnLookup =
   | { readonly column: 'createdBy' | 'modifiedBy'; readonly is: string }
   | { readonly column: 'modifiedAt'; readonly within: InstantRange }
+
+/** What is wrong with a query and where (C26). The text is constant; `position` counts characters from 1. */
+export const queryFault = (problem: string, position: number): VaultError =>
+  invalid({ path: 'query', message: `${problem}, at character ${position}` })

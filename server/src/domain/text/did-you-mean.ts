@@ -1,4 +1,4 @@
-/** A hint to put behind the complaint about an unknown name (C6), or nothing. Only known names come back, never what was sent. */
+/** A hint to append to the message about an unknown name (C6), or nothing. It contains only known names, never what was sent. */
 export const didYouMean = (name: string, known: readonly string[], prefix = ''): string =>
   suggestion(nearestName(name, known), prefix)
 
@@ -7,7 +7,7 @@ export const suggestion = (meant: string | undefined, prefix = ''): string =>
 
 /**
  * The known name that a misspelt one probably stands for. It is either the only known name that starts with what was sent
- * (`meta`), or the nearest one within two slips. Names of up to three letters are allowed only one: two would turn nearly
+ * (`meta`), or the nearest one within two typing errors. For names of up to three letters only one is allowed: two would turn nearly
  * anything into `cvc`.
  */
 export const nearestName = (name: string, known: readonly string[]): string | undefined => {

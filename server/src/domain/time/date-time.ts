@@ -1,4 +1,5 @@
-import type { Instant } from './instant.ts'
+import type { Issue } from '../errors.ts'
+import { formatInstant, type Instant } from './instant.ts'
 
 /** An instant, and the offset with which it was written. */
 export type DateTime = { readonly at: Instant; readonly offsetMinutes: number }
@@ -22,7 +23,7 @@ export const parseDateTime = (text: string): DateTime | undefined => {
     hour: half === undefined ? Number(hour ?? 0) : hour24(Number(hour), half),
     minute: Number(minute ?? 0),
     second: Number(second ?? 0),
-    // Anything finer than a millisecond is cut off, so that nothing lives longer than it was allowed to.
+    // Cuts off anything finer than a millisecond, so that nothing lives longer than allowed.
     milliseconds: Number((fraction ?? '').slice(0, 3).padEnd(3, '0')),
   })
   const offsetMinutes = parseOffset(offset)
@@ -32,7 +33,7 @@ export const parseDateTime = (text: string): DateTime | undefined => {
 
 const minuteMs = 60_000
 const hourMs = 3_600_000
-/** The widest offset in use anywhere is that of the Line Islands. */
+/** The widest offset in use anywhere, on the Line Islands. */
 const offsetMaxMinutes = 14 * 60
 
 const shortDate = /^(?<month>\d{1,2})\/(?<day>\d{1,2})\/(?<year>\d{4})$/
@@ -78,3 +79,22 @@ const parseOffset = (text: string | undefined): number | undefined => {
   if (minutes > 59 || size > offsetMaxMinutes) return undefined
   return size === 0 || text.startsWith('+') ? size : -size
 }
+
+/** When a token or an API key ends, and the offset that the caller used, which responses keep (C5). */
+export type Expiry = DateTime
+
+/** C17: a readable date in the future. */
+export const readExpiry = (
+  text: string,
+  place: string,
+  now: Instant,
+  issues: Issue[],
+): Expiry | undefined => {
+  const expiry = parseDateTime(text)
+  if (expiry === undefined) issues.push({ path: place, message: `must be a date like ${dateForms}` })
+  else if (expiry.at <= now) issues.push({ path: place, message: 'must lie in the future' })
+  else return expiry
+  return undefined
+}
+
+export const formatExpiry = (expiry: Expiry): string => formatInstant(expiry.at, expiry.offsetMinutes)

@@ -1,3 +1,5 @@
+import { pace } from '../pace.ts'
+
 /** Milliseconds since the epoch. The domain never asks for the time, it is told. */
 export type Instant = number
 
@@ -13,19 +15,19 @@ export const formatInstant = (instant: Instant, offsetMinutes = 0): string => {
   return known.text
 }
 
-// The last one is kept: under load, several tokens are made in a millisecond, and those of one request all are.
+// Keeps the last text: tokens of one request, and under load those of several, are made in the same millisecond.
 let known = { instant: Number.NaN, offsetMinutes: 0, text: '' }
 
 /**
- * Written in place, digit by digit: twice as fast as joining texts. A text made with `+` would be faster still, but V8 keeps it in
- * pieces, and an object of such texts takes twice as long to write as JSON.
+ * The text is written in place, digit by digit, which is twice as fast as joining parts. `+` would be faster still, but V8 keeps its
+ * result in pieces, and an object of such texts takes twice as long to write as JSON.
  */
 const written = Buffer.from('+000000-00-00T00:00:00.000+00:00')
 const timeStart = 14
 const offsetStart = 26
 let writtenDay = Number.NaN
 let writtenOffset = 0
-/** Years of more than four digits begin further ahead. */
+/** Where the text starts; earlier for years of more than four digits. */
 let start = 0
 
 const formatAnew = (instant: Instant, offsetMinutes: number): string => {
@@ -41,7 +43,7 @@ const formatAnew = (instant: Instant, offsetMinutes: number): string => {
   return written.toString('latin1', start)
 }
 
-/** Seldom: the tokens of one answer were mostly made on a few days, and finding the date is most of the work. */
+/** Called seldom, because most tokens of an answer were made on a few days. Finding the date is most of the work. */
 const writeDate = (day: number): void => {
   const date = new Date(day * dayMs).toISOString().slice(0, -13)
   start = timeStart - date.length
@@ -69,3 +71,33 @@ const formatOffset = (minutes: number): string => {
   const size = Math.abs(minutes)
   return `${minutes < 0 ? '-' : '+'}${two(Math.floor(size / 60))}:${two(size % 60)}`
 }
+
+/** The UTC month of an instant as a number that sorts: 202611. */
+export const monthOf = (instant: Instant): number => {
+  // Kept between calls, because every read asks for the month.
+  if (instant < knownMonth.from || instant >= knownMonth.until) knownMonth = monthAround(instant)
+  return knownMonth.month
+}
+
+const monthAround = (instant: Instant): { from: Instant; until: Instant; month: number } => {
+  const date = new Date(instant)
+  const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()]
+  return { from: Date.UTC(year, month), until: Date.UTC(year, month + 1), month: year * 100 + month + 1 }
+}
+
+let knownMonth = { from: 0, until: 0, month: 0 }
+
+/** A deadline is pending if it lies after `after`, up to and including `upTo`. Any other deadline is due. */
+export type PendingDeadlines = { readonly after: Instant; readonly upTo: Instant }
+
+/**
+ * The pending deadlines of data that lives for `lifetimeMs`. A deadline further ahead than that comes from a wrong clock and is due:
+ * data that was written while a clock was a year ahead must not live for that year.
+ */
+export const pendingDeadlines = (lifetimeMs: number, now: Instant): PendingDeadlines => ({
+  after: now,
+  upTo: now + lifetimeMs + pace.clockSkewMs,
+})
+
+export const isPending = (deadline: Instant, { after, upTo }: PendingDeadlines): boolean =>
+  deadline > after && deadline <= upTo

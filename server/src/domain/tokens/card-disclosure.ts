@@ -1,9 +1,8 @@
-import type { Budget } from '../expressions/budget.ts'
+import { type Budget, budgetFor } from '../expressions/budget.ts'
 import { compileExpression, type Expression } from '../expressions/expression.ts'
 import { ExpressionError } from '../expressions/expression-error.ts'
-import { budgetFor } from '../expressions/run.ts'
 import type { Json } from '../json/json.ts'
-import { maskLeaves } from './mask.ts'
+import { maskLeaves } from './field-checks.ts'
 import { renderMaskOrNothing } from './render-mask.ts'
 import type { CardNumber, TokenType } from './types/token-type.ts'
 
@@ -12,7 +11,7 @@ const firstDigits = 8
 const lastDigits = 4
 const consecutiveDigits = 8
 
-/** A card-like number that belongs to nobody, on which a mask can be judged without reading the data. */
+/** A card-like number that belongs to nobody, to judge a mask without reading the data. */
 const probe = '4000001234567899'
 
 /**
@@ -40,7 +39,7 @@ export const disclosesCard = (
   }
 }
 
-/** The expressions of a mask that can render anything of the card number. All others show the same for any. */
+/** The expressions of a mask that can render a part of the card number. All others render the same for any number. */
 const leavesThatRead = (card: CardNumber, template: Json): Expression[] => {
   const texts = new Set(maskLeaves(template, '').map(({ text }) => text))
   return [...texts]
@@ -60,13 +59,13 @@ type Tried = {
 }
 
 /**
- * A digit is shown if changing it changes what is rendered. This finds what no look at the text of a mask could:
- * digits taken one by one, reordered, or computed with.
+ * A digit is shown if changing it changes the rendered mask. This finds what a check of the mask's text could not: digits taken one by
+ * one, reordered, or used in arithmetic.
  */
 const digitTrials = (leaves: readonly Expression[], { card, number, data, budget }: Tried) => {
   const rendered = (leaf: Expression, other: Json): string | undefined => {
     try {
-      // Its output is its own, its work is not.
+      // Each rendering has its own limit of output, but all share one limit of work.
       return JSON.stringify(
         leaf.render({ data: other }, undefined, budgetFor('mask', { data: other }, budget)),
       )
@@ -84,11 +83,11 @@ const digitTrials = (leaves: readonly Expression[], { card, number, data, budget
     })
 }
 
-/** The same question about a stand-in, so that the answer cannot depend on the token's own number. */
+/** Asks the same about a stand-in number, so that the answer cannot depend on the token's own number. */
 export const disclosesProbe = (template: Json, type: TokenType, budget?: Budget): boolean =>
   type.cardNumber !== undefined && disclosesCard(template, type, type.cardNumber.example(probe), budget)
 
-/** Taking a text apart into groups of digits, and looking for each window of the number in them. */
+/** The price of splitting a text into groups of digits and looking for each window of the number in them. */
 const stepsPerCharacter = 150
 
 /** More than eight consecutive digits of the number in one leaf or key, grouped or not. */
@@ -148,7 +147,7 @@ const isShownWhole = (number: string, isShown: (at: number) => boolean): boolean
   return false
 }
 
-/** Keys are part of what a mask shows. */
+/** Includes keys, because a mask shows them, too. */
 const leafTexts = (value: Json | undefined): string[] => {
   if (value === undefined || value === null) return []
   if (Array.isArray(value)) return value.flatMap(leafTexts)

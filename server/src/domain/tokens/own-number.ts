@@ -2,14 +2,14 @@ import type { Issue } from '../errors.ts'
 import { getOwn, type JsonObject, keysAsSent } from '../json/json.ts'
 import { chosenKey } from '../place.ts'
 
-// C16: what stays in the clear, an id, or is shown to whoever reads a token at all, metadata, must not hold the number that the token hides.
+// C16: an id is stored in the clear, and metadata is shown to every reader of a token. Neither may hold the number that the token hides.
 
 const separators = /[^\p{L}\p{N}]/gu
 const blanksDotsAndHyphens = /[\s.\p{Pd}]/gu
 /** Shorter numbers, read across all separators, would turn up in many texts by chance. */
 const digitsReadAcross = 8
 
-/** Those that are too long to be in a text by chance. */
+/** The numbers that are too long to be in a text by chance. */
 export const longNumbers = (numbers: readonly string[]): string[] =>
   numbers.filter(number => number.length >= digitsReadAcross)
 
@@ -18,7 +18,7 @@ export const containsNumber = (id: string, numbers: readonly string[]): boolean 
   numbers.some(number => id.includes(number)) ||
   longNumbers(numbers).some(number => id.replace(separators, '').includes(number))
 
-/** Looks for them in the values, and in the keys for those that are in none by chance. In a patch, null removes a key. */
+/** Looks for the numbers in the values, and for the long ones also in the keys. In a patch, null removes a key. */
 export const checkMetadataNumbers = (
   metadata: JsonObject,
   numbers: readonly string[],

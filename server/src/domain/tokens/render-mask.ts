@@ -1,8 +1,6 @@
-import type { Budget } from '../expressions/budget.ts'
+import { type Budget, budgetFor, prices, type Scope } from '../expressions/budget.ts'
 import { compileExpression } from '../expressions/expression.ts'
 import { ExpressionError } from '../expressions/expression-error.ts'
-import { prices } from '../expressions/prices.ts'
-import { budgetFor, type Scope } from '../expressions/run.ts'
 import { isJsonObject, type Json, type JsonObject, setOwn } from '../json/json.ts'
 
 /**

@@ -1,14 +1,12 @@
 import type { Issue } from '../errors.ts'
-import { type Budget, tooMuchWork } from '../expressions/budget.ts'
+import { type Budget, budgetFor, tooMuchWork } from '../expressions/budget.ts'
 import { ExpressionError } from '../expressions/expression-error.ts'
-import { budgetFor } from '../expressions/run.ts'
 import type { Json } from '../json/json.ts'
 import { element, field } from '../place.ts'
 import { disclosesCard } from './card-disclosure.ts'
-import { renderFingerprint } from './fingerprint.ts'
-import { maskLeaves } from './mask.ts'
+import { maskLeaves } from './field-checks.ts'
+import { renderFingerprint, renderIndexes } from './hash-inputs.ts'
 import { renderMask } from './render-mask.ts'
-import { renderIndexes } from './rendered-indexes.ts'
 import { searchIndexesInForce, type Token } from './token.ts'
 
 /** The parts of a token that hold expressions. */

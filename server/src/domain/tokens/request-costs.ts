@@ -4,7 +4,7 @@ import { sizeOf } from '../expressions/size.ts'
 import type { Json } from '../json/json.ts'
 import { limits } from '../limits.ts'
 
-/** What the definitions of one request may still cost together. */
+/** What all definitions of one request together may still cost. */
 export class RequestCosts {
   readonly budget: Budget
   #terms = 0
@@ -13,7 +13,7 @@ export class RequestCosts {
     this.budget = new Budget(limits.expressionStepsPerRequest, () => sizeOf(body))
   }
 
-  /** Throws the refusal once there are too many, before anything is rendered for the token that brings them. */
+  /** Throws if there are too many, before anything is rendered for the token that brings them. */
   addTerms(count: number): void {
     this.#terms += count
     requireFewTerms(this.#terms)

@@ -1,9 +1,8 @@
+import type { Transform } from '../access/application.ts'
 import { getOwn } from '../json/json.ts'
-import { foldText } from '../text/fold-text.ts'
 import { covers } from './containers.ts'
-import { containerTerm, fingerprintTerm, metadataTerm, type Term, typeTerm } from './index-terms.ts'
+import { containerTerm, fingerprintTerm, foldText, metadataTerm, type Term, typeTerm } from './index-terms.ts'
 import type { Token } from './token.ts'
-import type { Transform } from './transform.ts'
 
 export type MetadataPair = readonly [key: string, value: string]
 

@@ -1,7 +1,8 @@
-import { budgetFor } from '../expressions/run.ts'
+import type { Transform } from '../access/application.ts'
+import { budgetFor } from '../expressions/budget.ts'
 import type { Json, JsonObject } from '../json/json.ts'
+import { formatExpiry } from '../time/date-time.ts'
 import { formatInstant, type Instant } from '../time/instant.ts'
-import { formatExpiry } from './expiry.ts'
 import { renderMaskOrNothing } from './render-mask.ts'
 import {
   fingerprintExpressionInForce,
@@ -10,12 +11,11 @@ import {
   searchIndexesInForce,
   type Token,
 } from './token.ts'
-import type { Transform } from './transform.ts'
 import { wholeData } from './transients.ts'
 
 /**
- * A token as an answer shows it (C12). A mask shows nothing, and is noted, if it takes too much work: it was written when more was
- * allowed, or the data has grown since under a writer who does not see it.
+ * A token as an answer shows it (C12). A mask that takes too much work shows nothing, and `noteUnrendered` is called. That happens if the
+ * mask was written when more was allowed, or if a writer who may not read the data has made it longer.
  */
 export const viewToken = (
   token: Token,

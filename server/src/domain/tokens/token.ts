@@ -1,8 +1,8 @@
 import type { Authorship } from '../authorship.ts'
 import type { Json } from '../json/json.ts'
 import type { Secret } from '../secret.ts'
+import type { Expiry } from '../time/date-time.ts'
 import type { Instant } from '../time/instant.ts'
-import type { Expiry } from './expiry.ts'
 import type { TokenType } from './types/token-type.ts'
 
 export type Metadata = Readonly<Record<string, string>>
@@ -22,7 +22,7 @@ export type Writable<T> = { -readonly [K in keyof T]: T[K] }
 export type Token = {
   readonly id: string
   readonly tenantId: string
-  /** Not made by the vault, though it may look so (C16). */
+  /** The caller chose the id, even if it looks like one of the vault's (C16). */
   readonly hasChosenId?: true
   readonly type: TokenType
   readonly version: number
@@ -36,7 +36,7 @@ export type Token = {
   readonly searchIndexes?: readonly string[]
   /**
    * What each search index in force rendered when data or indexes were last written, as the keyed hash by which the index knows it,
-   * in base64; null where it rendered nothing. Whoever searches, updates or deletes a token renders no index again.
+   * in base64; null where it rendered nothing. So searches, updates and deletes need not render an index again.
    */
   readonly indexTerms: readonly (string | null)[]
   /** Undefined if the type's own expression is in force. */

@@ -1,7 +1,6 @@
 import { isJsonObject, type Json, type JsonObject, setOwn } from '../json/json.ts'
 import { Secret } from '../secret.ts'
-import { isPending, type PendingDeadlines, pendingDeadlines } from '../time/deadlines.ts'
-import type { Instant } from '../time/instant.ts'
+import { type Instant, isPending, type PendingDeadlines, pendingDeadlines } from '../time/instant.ts'
 import type { Token, Transient } from './token.ts'
 import { tokenTypes } from './types/registry.ts'
 import type { TokenType } from './types/token-type.ts'

@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs'
 import { foreignCode } from '../../domain/foreign-code.ts'
-import { shellWord } from '../../domain/text/shell-word.ts'
+import { shellWord } from '../../domain/text/terminal.ts'
 import { KeyProviderError } from '../key-provider.ts'
 import { type MasterKeys, readMasterKeys } from '../master-key.ts'
 

@@ -1,6 +1,6 @@
 import { realpathSync, renameSync, rmSync, statSync } from 'node:fs'
 import { foreignCode } from '../../domain/foreign-code.ts'
-import { shellWord } from '../../domain/text/shell-word.ts'
+import { shellWord } from '../../domain/text/terminal.ts'
 import { KeyProviderError } from '../key-provider.ts'
 import { type MasterKeyFile, readMasterKeyFile } from './read-master-key-file.ts'
 import { viaDraft, withFile } from './write-file.ts'

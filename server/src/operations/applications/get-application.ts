@@ -1,4 +1,4 @@
-import { viewApplication } from '../../domain/access/application-view.ts'
+import { viewApplication } from '../../domain/access/application.ts'
 import type { JsonObject } from '../../domain/json/json.ts'
 import { applicationOf, loadGrants } from '../grants/load-grants.ts'
 import type { Caller, Vault } from '../vault/vault.ts'

@@ -1,5 +1,5 @@
 import type { ApplicationListQuery } from '../../contract/applications/query.ts'
-import { viewApplication } from '../../domain/access/application-view.ts'
+import { viewApplication } from '../../domain/access/application.ts'
 import type { JsonObject } from '../../domain/json/json.ts'
 import { numbered } from '../finding/page.ts'
 import { loadGrants } from '../grants/load-grants.ts'

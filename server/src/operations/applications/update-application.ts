@@ -1,7 +1,6 @@
 import type { UpdateApplication } from '../../contract/applications/schemas.ts'
-import type { Application } from '../../domain/access/application.ts'
+import { type Application, viewApplication } from '../../domain/access/application.ts'
 import { readHeld } from '../../domain/access/application-definition.ts'
-import { viewApplication } from '../../domain/access/application-view.ts'
 import { modifiedNow } from '../../domain/authorship.ts'
 import { type Issue, requireNone } from '../../domain/errors.ts'
 import type { JsonObject } from '../../domain/json/json.ts'

@@ -1,7 +1,7 @@
+import type { Transform } from '../../domain/access/application.ts'
 import { readTransform } from '../../domain/access/transforms.ts'
 import type { Json } from '../../domain/json/json.ts'
 import { isExpired, type Token } from '../../domain/tokens/token.ts'
-import type { Transform } from '../../domain/tokens/transform.ts'
 import type { TokenRow } from '../../store/rows.ts'
 import { openTokens } from '../tokens/load-token.ts'
 import { showToken } from '../tokens/show-token.ts'

@@ -1,4 +1,4 @@
-import { viewApiKey } from '../../domain/access/application-view.ts'
+import { viewApiKey } from '../../domain/access/application.ts'
 import { VaultError } from '../../domain/errors.ts'
 import type { JsonObject } from '../../domain/json/json.ts'
 import { loadGrants } from '../grants/load-grants.ts'

@@ -1,4 +1,4 @@
-import { viewApiKey } from '../../domain/access/application-view.ts'
+import { viewApiKey } from '../../domain/access/application.ts'
 import type { Json } from '../../domain/json/json.ts'
 import { applicationOf, loadGrants } from '../grants/load-grants.ts'
 import type { Caller, Vault } from '../vault/vault.ts'

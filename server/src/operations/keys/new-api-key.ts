@@ -1,8 +1,7 @@
 import { hashApiKey, newApiKeyText } from '../../crypto/api-key.ts'
 import type { VaultKeys } from '../../crypto/keys.ts'
 import { newUuid } from '../../crypto/uuid.ts'
-import type { ApiKeyGrant, Application } from '../../domain/access/application.ts'
-import { keyKindOf } from '../../domain/access/key-kind.ts'
+import { type ApiKeyGrant, type Application, keyKindOf } from '../../domain/access/application.ts'
 import type { ApiKeyRow } from '../../store/rows.ts'
 import { sealApiKey } from '../grants/grant-rows.ts'
 

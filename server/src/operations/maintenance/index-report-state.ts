@@ -1,5 +1,5 @@
+import { openReport, sealReport } from '../../crypto/data-seal.ts'
 import type { TenantKeys } from '../../crypto/keys.ts'
-import { openReport, sealReport } from '../../crypto/report-seal.ts'
 import type { IndexReport, ReportPass } from '../../domain/index-report/index-report.ts'
 import type { Store } from '../../store/port.ts'
 

@@ -1,4 +1,4 @@
-import { resealToken, sealedByOlderKey } from '../../crypto/token-seal.ts'
+import { resealToken, sealedByOlderKey } from '../../crypto/data-seal.ts'
 import { VaultError } from '../../domain/errors.ts'
 import { TamperedError } from '../../domain/tampered-error.ts'
 import type { TokenRow } from '../../store/rows.ts'

@@ -1,4 +1,4 @@
-import { viewTenant } from '../../domain/access/tenant-view.ts'
+import { viewTenant } from '../../domain/access/tenant.ts'
 import type { JsonObject } from '../../domain/json/json.ts'
 import { loadTenant } from '../grants/load-grants.ts'
 import type { Caller, Vault } from '../vault/vault.ts'

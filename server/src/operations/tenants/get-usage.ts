@@ -1,6 +1,5 @@
 import type { JsonObject } from '../../domain/json/json.ts'
-import { formatInstant } from '../../domain/time/instant.ts'
-import { monthOf } from '../../domain/time/month.ts'
+import { formatInstant, monthOf } from '../../domain/time/instant.ts'
 import { tokenTypes } from '../../domain/tokens/types/registry.ts'
 import { loadTenant } from '../grants/load-grants.ts'
 import { activeCounter, typeCounter } from '../vault/counters.ts'

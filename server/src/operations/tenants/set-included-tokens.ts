@@ -1,4 +1,4 @@
-import { viewTenant } from '../../domain/access/tenant-view.ts'
+import { viewTenant } from '../../domain/access/tenant.ts'
 import type { JsonObject } from '../../domain/json/json.ts'
 import { sealTenant } from '../grants/grant-rows.ts'
 import { reviseTenant } from '../grants/revise-tenant.ts'

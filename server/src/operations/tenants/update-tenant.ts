@@ -1,6 +1,5 @@
 import type { UpdateTenant } from '../../contract/tenants/schemas.ts'
-import type { Tenant } from '../../domain/access/tenant.ts'
-import { viewTenant } from '../../domain/access/tenant-view.ts'
+import { type Tenant, viewTenant } from '../../domain/access/tenant.ts'
 import { modifiedNow } from '../../domain/authorship.ts'
 import type { JsonObject } from '../../domain/json/json.ts'
 import { sealTenant } from '../grants/grant-rows.ts'

@@ -1,4 +1,4 @@
-import { indexHash, matchTagHash } from '../../crypto/index-hash.ts'
+import { indexHash, matchTagHash } from '../../crypto/keyed-hashes.ts'
 import type { TenantKeys } from '../../crypto/keys.ts'
 import { everyType, indexedAs, isOfCategory, nameOfTerm, type Term } from '../../domain/tokens/index-terms.ts'
 import { memoPerTenant } from '../vault/memo-per-tenant.ts'

@@ -1,7 +1,6 @@
 import { matchTag, metadataTerms, searchIndexTerms } from '../../domain/tokens/index-terms.ts'
 import type { Token } from '../../domain/tokens/token.ts'
-import type { IndexEntry, IndexedToken, IndexTerm } from '../../store/rows.ts'
-import { signatureOf } from '../../store/term-signature.ts'
+import { type IndexEntry, type IndexedToken, type IndexTerm, signatureOf } from '../../store/rows.ts'
 import type { UnlockedTenant } from '../vault/vault.ts'
 import { hashFingerprint, hashTerm, keptHash } from './hash-terms.ts'
 import { categoryOf } from './token-category.ts'

@@ -1,6 +1,6 @@
-import { fingerprintOf } from '../../crypto/fingerprint.ts'
+import { fingerprintOf } from '../../crypto/keyed-hashes.ts'
 import { ExpressionError } from '../../domain/expressions/expression-error.ts'
-import { renderFingerprint } from '../../domain/tokens/fingerprint.ts'
+import { renderFingerprint } from '../../domain/tokens/hash-inputs.ts'
 import type { Token } from '../../domain/tokens/token.ts'
 import type { Caller } from '../vault/vault.ts'
 import { isDeduplicated } from './deduplication/match.ts'

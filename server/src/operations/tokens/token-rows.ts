@@ -1,5 +1,5 @@
+import { openToken, openTransient, sealToken, sealTransient } from '../../crypto/data-seal.ts'
 import type { TenantKeys } from '../../crypto/keys.ts'
-import { openToken, openTransient, sealToken, sealTransient } from '../../crypto/token-seal.ts'
 import { type Json, type JsonObject, stringify } from '../../domain/json/json.ts'
 import { parseStored } from '../../domain/json/parse-json.ts'
 import { Secret } from '../../domain/secret.ts'

@@ -1,7 +1,12 @@
 import type { Token } from '../../domain/tokens/token.ts'
-import { CounterSums } from '../../store/counter-sums.ts'
 import type { IndexTerm } from '../../store/rows.ts'
-import type { Effect, GuardedChange, Match, WriteSet } from '../../store/write-set.ts'
+import {
+  CounterSums,
+  type Effect,
+  type GuardedChange,
+  type Match,
+  type WriteSet,
+} from '../../store/write-set.ts'
 import { activeCounter, sealsCounter } from '../vault/counters.ts'
 import type { UnlockedTenant } from '../vault/vault.ts'
 import { matchName, matchOf, sameMatch } from './deduplication/match.ts'

@@ -1,6 +1,5 @@
+import { openReport, openResult } from '../../crypto/data-seal.ts'
 import type { TenantKeys } from '../../crypto/keys.ts'
-import { openReport } from '../../crypto/report-seal.ts'
-import { openResult } from '../../crypto/result-seal.ts'
 import { TamperedError } from '../../domain/tampered-error.ts'
 import * as columns from '../../store/columns.ts'
 import { type ArrivingVault, namedColumns, type PlainRow } from '../../store/copying.ts'

@@ -1,5 +1,4 @@
-import type { Instant } from '../../domain/time/instant.ts'
-import { monthOf } from '../../domain/time/month.ts'
+import { type Instant, monthOf } from '../../domain/time/instant.ts'
 import type { Token } from '../../domain/tokens/token.ts'
 import type { Store } from '../../store/port.ts'
 import { activeCounter } from './counters.ts'

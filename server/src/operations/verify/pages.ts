@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { startOfOwnIds } from '../../domain/own-id.ts'
+import { startOfOwnIds } from '../../domain/tokens/token-id.ts'
 import type { IndexEntry, TokenRow } from '../../store/rows.ts'
 import type { UnlockedTenant, Vault } from '../vault/vault.ts'
 

@@ -1,11 +1,15 @@
 import { createHash } from 'node:crypto'
-import { indexHash } from '../../crypto/index-hash.ts'
-import { openResult, sealResult } from '../../crypto/result-seal.ts'
+import { openResult, sealResult } from '../../crypto/data-seal.ts'
+import { indexHash } from '../../crypto/keyed-hashes.ts'
 import type { Json, JsonObject } from '../../domain/json/json.ts'
 import { parseStored } from '../../domain/json/parse-json.ts'
 import { limits } from '../../domain/limits.ts'
-import { isPending, type PendingDeadlines, pendingDeadlines } from '../../domain/time/deadlines.ts'
-import type { Instant } from '../../domain/time/instant.ts'
+import {
+  type Instant,
+  isPending,
+  type PendingDeadlines,
+  pendingDeadlines,
+} from '../../domain/time/instant.ts'
 import type { WriteSet } from '../../store/write-set.ts'
 import { sealsCounter } from '../vault/counters.ts'
 import type { Caller, Idempotent, IdempotentRequest, Vault } from '../vault/vault.ts'

@@ -1,5 +1,5 @@
 /**
- * Numbers that no tenant has: a tenant's writes take a lock on its number (`migrations/0002-apply-changes.ts`). The tests have -2
+ * Numbers that no tenant has: a tenant's writes take a lock on its number (`migrations/functions.ts`). The tests have -2
  * for the databases that they make.
  */
 export const advisoryLocks = {

@@ -16,7 +16,7 @@ export const createArrival = `
 
 export type Arrival = { readonly source: string; readonly position: CopyPosition; readonly isDone: boolean }
 
-/** Undefined if nothing was ever copied into this database. */
+/** Undefined if no vault was ever copied into this database. */
 export const readArrival = async (client: Pick<pg.Client, 'query'>): Promise<Arrival | undefined> => {
   const made = await client.query("SELECT to_regclass('arrival') IS NOT NULL AS is_there")
   if (made.rows[0]?.is_there !== true) return undefined

@@ -10,10 +10,10 @@ import { type Arrival, createArrival, readArrival } from './arrival-state.ts'
 import { arrayType, binaryArray } from './binary-array.ts'
 import type { ConnectionSettings } from './client-config.ts'
 import { Connection, type Statement } from './connection.ts'
+import { ownKeyColumns } from './delete-some.ts'
 import { unavailable } from './failures.ts'
 import { vaultTables } from './look-at.ts'
 import { migrate, schemaState } from './migrate.ts'
-import { ownKeyColumns } from './own-key-columns.ts'
 
 const emptyIt = 'give an empty database'
 

@@ -22,9 +22,9 @@ type Packed = {
 /** How often a batch is tried again after PostgreSQL gave it up in favour of another transaction. */
 const attemptsMax = 8
 
-/** How long a set waits for a row that somebody else holds, once the batch it was in has waited for the longest time. */
+/** How long a set waits for a locked row after its batch has already waited for the statement timeout. */
 const briefWait: Statement = { text: "SET LOCAL lock_timeout = '50ms'" }
-/** How long the sets of such a batch are tried one after the other: if the whole table is held, each of them waits in vain. */
+/** How long the sets of such a batch are tried one by one. If the whole table is locked, each of them would wait in vain. */
 const tryEachMs = 2_000
 
 /**
@@ -113,7 +113,7 @@ export class BatchWriter {
     )
   }
 
-  /** Somebody else holds a row that some set needs. The others are committed without it. */
+  /** Another session has locked a row that some set needs. The other sets are committed without it. */
   async #commitEachBriefly(sets: readonly Packed[], reason: unknown): Promise<BatchResult[]> {
     const end = performance.now() + tryEachMs
     const results: BatchResult[] = []

@@ -3,7 +3,6 @@ import type { ConnectionOptions } from 'node:tls'
 import type pg from 'pg'
 import type { DatabaseAddress } from './database-url.ts'
 import type { Succession } from './succession.ts'
-import { typeParser } from './type-parser.ts'
 
 export type ConnectionSettings = {
   readonly address: DatabaseAddress
@@ -14,7 +13,7 @@ export type ConnectionSettings = {
   readonly statementTimeoutMs: number
   /** Whether the server may plan for the given values. Citus must, because the values tell it the shard. */
   readonly plansPerValue?: boolean
-  /** How long a transaction may sit idle. If its end was lost on the way, it holds its locks for this long. */
+  /** How long a transaction may sit idle. If its COMMIT is lost on the way, the server holds its locks for this long. */
   readonly standstillMaxMs?: number
   /** Shared by all connections that must agree on the primary. */
   readonly succession?: Succession
@@ -24,14 +23,14 @@ export type ConnectionSettings = {
 export const applicationName = 'strongroom'
 
 const connectTimeoutMs = 5_000
-/** On top of the statement timeout: a server that does not even report the timeout is gone. */
+/** Added to the statement timeout: a server that does not even report the timeout is gone. */
 const answerGraceMs = 5_000
 /** Short enough that no firewall in between forgets an idle connection. */
 const keepAliveMs = 30_000
 
 /**
- * All queries are index look-ups. The planner knows nothing of a table that was empty when it last looked, so it is
- * kept from reading whole tables.
+ * All queries are index look-ups. The planner has no statistics for a table that was empty when it last looked, so these settings
+ * keep it from reading whole tables.
  */
 export const plannerSettings = {
   enable_seqscan: 'off',
@@ -62,7 +61,7 @@ export const clientConfig = (
     ...plannerSettings,
     plan_cache_mode: plansPerValue ? 'auto' : 'force_generic_plan',
     default_transaction_isolation: 'read committed',
-    // Policies on a table would hide rows, such as a key from its revocation. With this, whatever they would hide is an error.
+    // A policy on a table could hide rows, such as a key from its revocation. With this setting, a query that it affects fails.
     row_security: 'off',
     // The format that the type parser reads.
     bytea_output: 'hex',
@@ -108,3 +107,15 @@ const tlsOptions = (
       return { ...(ca !== undefined && { ca }), host }
   }
 }
+
+/** By PostgreSQL's type numbers, for the columns that are read. */
+const parsers: Readonly<Record<number, (text: string) => unknown>> = {
+  16: text => text === 't',
+  17: text => Buffer.from(text.slice(2), 'hex'),
+  20: Number,
+  21: Number,
+  23: Number,
+}
+
+/** An integer too large for a double becomes a number that columns.ts refuses. Other types stay text. */
+export const typeParser = (type: number): ((text: string) => unknown) => parsers[type] ?? (text => text)

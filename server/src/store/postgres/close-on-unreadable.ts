@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import type pg from 'pg'
 
-/** The driver throws on bytes that it cannot read, in the middle of an event, where nothing could catch the error. */
+/** The driver throws on bytes that it cannot read, inside an event handler, where nothing could catch the error. */
 export const closeOnUnreadable = (client: pg.Client): void => {
   const connection = client.connection as unknown as { attachListeners(stream: Socket): void }
   const attach = connection.attachListeners

@@ -20,11 +20,11 @@ export type Statement = {
   readonly rowMode?: 'array'
 }
 
-/** How long a server has to close a connection; one that has fallen silent never does. */
+/** How long a server has to close a connection. A silent server never closes it. */
 const leaveMs = 1_000
 /** A connection that could not be opened is not tried again for this long while others are open. */
 const restMs = 500
-/** Bounds what piles up on a connection whose server hangs. */
+/** Bounds how many statements wait on a connection whose server hangs. */
 const inFlightMax = 1_000
 
 /**
@@ -58,12 +58,12 @@ export class Connection {
     return this.#inFlight
   }
 
-  /** It could not be opened a moment ago: the server may have no more connections to give. */
+  /** The last attempt to open it failed a moment ago: the server may have run out of connections. */
   get isResting(): boolean {
     return !this.isOpen && performance.now() < this.#restsUntil
   }
 
-  /** Throws if it cannot be opened; nothing was sent then. */
+  /** Throws if the connection cannot be opened. Then nothing was sent. */
   async open(): Promise<void> {
     await this.#openClient()
   }
@@ -141,7 +141,7 @@ export class Connection {
       client.on('end', () => this.#forget(client))
       try {
         await client.connect()
-        // Set even if it is on already: a setting that the session did not make itself follows an administrator's changes.
+        // Set even if it is already on: without this, the session follows an administrator's later changes.
         const { rows } = await client.query(
           `SELECT pg_is_in_recovery() AS standby, set_config('synchronous_commit',
              replace(current_setting('synchronous_commit'), 'off', 'on'), false)`,
@@ -149,7 +149,7 @@ export class Connection {
         if (rows[0]?.standby === true) throw new UnfitServerError('the server is a standby')
         if (hosts.length > 1 && !(await this.#succession.accept(client, place))) throw replaced()
         await this.#onOpen(client)
-        // A takeover abandons connections that are open, which this one was not yet.
+        // A takeover closes the connections that are open. This one was not open yet.
         if (this.#succession.isReplaced(client)) throw replaced()
         return client
       } catch (error) {
@@ -175,7 +175,7 @@ export class Connection {
   }
 }
 
-/** The server answers, but must not be used. */
+/** The server answers, but must not be used: another one has replaced it. */
 class UnfitServerError extends Error {}
 
 const replaced = (): UnfitServerError => new UnfitServerError('another server took over from this one')

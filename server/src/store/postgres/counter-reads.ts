@@ -21,13 +21,16 @@ export const counterReads = ({ ask, rows }: ReadingSide) =>
     listCounters: tenant => rows(countersOf('TRUE'), [tenant], columns.counter),
   }) satisfies Partial<Store>
 
-/** Without counters at zero that are still to be removed (zero-counters.ts). Null if the sum is none that the vault writes: it may be too large for a bigint, and the statement would fail. */
+/**
+ * Leaves out counters at zero that are still to be removed (zero-counters.ts). Null for a sum that the vault never writes: it may be
+ * too large for a bigint, and the statement would fail.
+ */
 const countersOf = (condition: string): string =>
   `SELECT name, CASE WHEN abs(sum(value)) <= ${Number.MAX_SAFE_INTEGER} THEN sum(value)::bigint END AS value, max(at) AS at
    FROM counters WHERE tenant = ? AND ${condition} GROUP BY name HAVING sum(value) <> 0 OR max(at) IS NOT NULL`
 const countersByName = countersOf('name = ANY (?)')
 
-/** One statement, and therefore one moment. Counters come without a type. */
+/** One statement, so both parts are read at one moment. Counters come without a type. */
 const countsAtOnce = (tenant: number, terms: readonly Uint8Array[] | undefined): Sql<List> => {
   const having = terms && hasOneOf(tenant, terms, postgresDialect)
   return {

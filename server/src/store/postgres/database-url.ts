@@ -24,7 +24,7 @@ export const parseDatabaseUrl = (
   const parts = /^(postgres(?:ql)?:\/\/(?:[^@/]*@)?)([^/?#]*)(.*)$/s.exec(text)
   if (parts === null) throw new DatabaseUrlError('must start with postgres://')
   const [, head = '', hostList = '', tail = ''] = parts
-  // A password cut in two by one of these signs would be taken for a host or a database, and named in messages.
+  // One of these signs would cut a password in two. Part of it would be taken for a host or a database and appear in messages.
   if (/[?#]/.test(head) || `${hostList}${tail}`.includes('@'))
     throw new DatabaseUrlError('must have its user and password percent-encoded: %40 for @, %2F for /')
   const urls = hostList.split(',').map(host => {
@@ -64,8 +64,8 @@ const decode = (text: string): string => {
 }
 
 /**
- * Unless told otherwise, nothing leaves this machine unencrypted or goes to a server whose identity is not verified. Whoever names
- * a CA wants the server verified, wherever it is.
+ * By default, a connection that leaves this machine is encrypted and the server's identity is verified. An operator who names a CA
+ * wants the server verified, wherever it is.
  */
 const readSslMode = (text: string | null, hosts: DatabaseAddress['hosts'], hasCa: boolean): SslMode => {
   if (hasCa && hosts.some(({ host }) => isSocket(host)))

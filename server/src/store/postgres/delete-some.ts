@@ -1,13 +1,14 @@
 import { keyColumns, type Table } from '../tables.ts'
-import { ownKeyColumns } from './own-key-columns.ts'
+
+/** Columns that are part of a table's key only in PostgreSQL, where each counter is spread over several rows. */
+export const ownKeyColumns: Readonly<Record<string, readonly string[]>> = { counters: ['shard'] }
 
 /** Rows that another node is deleting at the same moment are left to it. */
 export const skipLocked = 'FOR UPDATE SKIP LOCKED'
 
 /**
- * Deletes the rows of a table that `which` selects. They are selected in a CTE, which is computed once: a subquery
- * would be computed for each row, and its limit would limit nothing. Rows that were not locked may have changed since, so a
- * condition can be repeated for the row `d` as it is then.
+ * Deletes the rows of a table that `which` selects. A CTE selects them, because it is computed once: a subquery would be computed for
+ * each row, and its limit would limit nothing. Rows that are not locked may change in between; `still` checks the row `d` again.
  */
 export const deleteSome = (table: Table, which: string, still = 'true'): string => {
   const key = [...keyColumns(table), ...(ownKeyColumns[table.name] ?? [])]

@@ -99,7 +99,7 @@ const requireCluster = async (client: pg.Client): Promise<void> => {
     throw new Error("there are no workers: run SELECT citus_add_node('its host', its port) for each")
 }
 
-/** A running process would go on writing as if all rows were in one place. */
+/** A process that was started before would go on writing as if all rows were in one place. */
 const requireNobodyElse = async (client: pg.Client): Promise<void> => {
   const { rows } = await client.query(
     `SELECT FROM pg_stat_activity

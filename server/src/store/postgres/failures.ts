@@ -7,13 +7,13 @@ export const conditionFailed = 'SR001'
 /** The code of a statement that follows a failed one in the same transaction. */
 export const transactionAborted = '25P02'
 
-/** PostgreSQL gave up one of two conflicting transactions. Nothing of it happened. */
+/** PostgreSQL aborted one of two conflicting transactions. It had no effect. */
 export const isWorthRepeating = (error: unknown): boolean =>
   ['40001', '40P01', '55P03'].includes(foreignCode(error))
 
 /**
- * A statement took too long, most likely because it waited for a row that somebody else holds: an operator's session, say. Nothing
- * of its transaction happened.
+ * A statement took too long, most likely because another session, such as an operator's, has locked a row. Its transaction had no
+ * effect.
  */
 export const waitedTooLong = (error: unknown): boolean => ['57014', '55P03'].includes(foreignCode(error))
 
@@ -22,7 +22,7 @@ const isAnswered = (error: unknown): boolean => /^[0-9A-Z]{5}$/.test(foreignCode
 
 /**
  * The fault lies with a statement's data or the state of storage, not with the connection or the server's health: other
- * sets of the same batch may succeed alone. So they may if this process could not put the statement together (`RangeError`).
+ * sets of the same batch may succeed alone. The same holds if this process could not build the statement (`RangeError`).
  */
 export const isOwnFault = (error: unknown): boolean =>
   error instanceof RangeError || /^(2[1-3]|42|54|P0)/.test(foreignCode(error))

@@ -7,7 +7,7 @@ import { Connection } from './connection.ts'
  */
 const pollMs = 250
 export const trustMs = 800
-/** A server that takes this long over so little is considered gone. */
+/** A server that takes this long for such a small query is considered gone. */
 const silenceMaxMs = 3_000
 
 /**
@@ -50,7 +50,7 @@ export class GrantsWatch {
     this.#epoch++
   }
 
-  /** What the server said until now may not hold on the next one, even if that has the same epoch. */
+  /** After a change of servers, what the last one said may not hold on the next, even if the epoch is the same. */
   abandon(): void {
     this.#connection.abandon()
     this.changed()

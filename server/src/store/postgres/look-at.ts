@@ -6,7 +6,7 @@ import { requireNoHalfCopy } from './arrival-state.ts'
 import { schemaState } from './migrate.ts'
 import { requireUnicode } from './require-unicode.ts'
 
-/** Reads what a database holds without changing it; undefined if nothing of a vault. Throws if it could hold none. */
+/** Reads what a database holds without changing it. Undefined if there is no vault. Throws if the database cannot hold one. */
 export const lookAtPostgres = async (client: pg.Client): Promise<Look | undefined> => {
   await requireNoHalfCopy(client)
   const schema = await schemaState(client)

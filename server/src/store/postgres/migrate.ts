@@ -14,7 +14,7 @@ const newestSchema = (): number => migrations.at(-1)?.number ?? 0
 /**
  * Brings the schema up to date, each step in its own transaction, one node at a time. Refuses storage that a newer
  * release made unreadable for this one. A migration only adds, so nodes of the previous release go on working. A copy
- * passes a `claim` of its own, which marks the database as taken before it holds anything.
+ * passes its own `claim`, which marks the database as taken before any row is in it.
  */
 export const migrate = async (client: pg.Client, claim = () => requireNoHalfCopy(client)): Promise<void> => {
   const { current, newest } = await schemaState(client)

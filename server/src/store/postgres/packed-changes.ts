@@ -1,6 +1,12 @@
-import { CounterSums } from '../counter-sums.ts'
 import type { TokenRow, WithoutTenant } from '../rows.ts'
-import type { CounterMove, Effect, GuardedChange, Match, WriteSet } from '../write-set.ts'
+import {
+  type CounterMove,
+  CounterSums,
+  type Effect,
+  type GuardedChange,
+  type Match,
+  type WriteSet,
+} from '../write-set.ts'
 import { bytes, integer, text } from './json-values.ts'
 
 /** The lists of changes that apply_changes takes (migrations/), one for each kind. */
@@ -31,7 +37,7 @@ export const mergeChanges = (sets: readonly PackedChanges[]): PackedChanges => {
     for (const [kind, rows] of Object.entries(set)) {
       const list = lists[kind] ?? []
       lists[kind] = list
-      // Not spread over one call: more rows than the stack holds would end the process's other sets as well.
+      // Not `push(...rows)`: with more rows than the stack holds it would throw, and the process's other sets would fail, too.
       for (const row of rows) list.push(row)
     }
   if (lists.counters !== undefined)

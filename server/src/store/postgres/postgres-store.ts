@@ -24,10 +24,10 @@ export type PostgresSettings = ConnectionSettings & {
   readonly poolSize: number
 }
 
-/** Transactions are sent in one go, so they sit idle only if the line is cut. */
+/** A transaction is sent in one message, so it sits idle only if the connection breaks. */
 const usualStandstillMs = 5_000
 
-/** Each counter is spread over this many rows. Two writers that share one merely wait for each other. */
+/** Each counter is spread over this many rows. Two writers that share a row only wait for each other. */
 const counterShards = 32
 
 const serverTime = 'SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS at'
@@ -51,7 +51,7 @@ export const openPostgres = async (
     for (const line of lines) line.abandon()
   }
   const watch = new GrantsWatch(settings, () => {
-    // With one address there is nowhere else to go, and the server may still answer.
+    // With one address there is no other server to try, and this one may still answer.
     if (given.address.hosts.length > 1) abandonAll()
   })
   const lines = [watch, pool, standaloneConnection, ...writing]
@@ -125,7 +125,7 @@ const prepare = async (settings: ConnectionSettings): Promise<boolean> => {
     return isDistributed(client)
   }
   try {
-    // Only a migration may take long. A line that has fallen silent must not be waited for like one.
+    // Only a migration may take long. A silent connection must not get the same patience.
     const isSharded = await withClient(settings, async client =>
       (await schemaState(client)).pending ? undefined : ready(client),
     )

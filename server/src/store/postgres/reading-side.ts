@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import * as columns from '../columns.ts'
-import type { Reading } from '../sql/reading.ts'
+import type { Reading } from '../sql/dialect.ts'
 import { type List, numbered } from './dialect.ts'
 import type { ReadPool } from './read-pool.ts'
 
@@ -32,8 +32,8 @@ export const readingSide = (pool: ReadPool): ReadingSide => {
 }
 
 /**
- * A text that cannot be stored equals no stored one. It may be one of several asked for, or one that tokens must not
- * have, so the other values still count: it is dropped from a list, and elsewhere replaced by a text that no row has.
+ * A text that cannot be stored equals no stored text. The other values of the query still count, so it is dropped from a list and
+ * elsewhere replaced by a text that no row has.
  */
 const toStorable = (value: Asked): Asked => {
   if (typeof value === 'string') return isStorable(value) ? value : heldByNobody
@@ -49,9 +49,9 @@ const isTexts = (value: Asked): value is readonly string[] =>
 /** PostgreSQL accepts no text with a zero character, so nothing is stored under one. */
 const isStorable = (text: string): boolean => !text.includes('\0')
 
-/** Of all texts that get a name. A plan takes some sixty times the memory of its text, on every connection. */
+/** The total length of all texts that get a name. A plan takes some sixty times the memory of its text, on every connection. */
 const namedCharactersMax = 300_000
-/** The text of a search of many alternatives is longer, and each has a shape of its own. */
+/** Searches with many alternatives have longer texts, and nearly every one is different. */
 const nameableCharactersMax = 10_000
 
 /** Names statements, so that the server parses and plans each once per connection. Lists have many shapes, hence the limits. */

@@ -1,11 +1,11 @@
 import type pg from 'pg'
-import type { SchemaDifference } from '../sql/schema-difference.ts'
+import type { SchemaDifference } from '../sql/migration.ts'
 import { tables } from '../tables.ts'
 import { migrations } from './migrate.ts'
 
 const vaultNamespace = "(SELECT relnamespace FROM pg_class WHERE oid = to_regclass('migrations'))"
 
-/** Of foreign parts only those that act on the vault's tables: what else is in a database is for its owner to know. */
+/** Of foreign parts, only those that act on the vault's tables. The rest of the database is its owner's business. */
 export const comparePostgresSchema = async (client: pg.Client): Promise<SchemaDifference> => {
   const foreign = await foreignParts(client)
   const { rows } = await client.query(
@@ -33,7 +33,7 @@ const compareWithMigrations = async (
   const functionsThere = await functionsOf(client, vaultNamespace)
   await client.query('BEGIN')
   try {
-    // None of this may reach the other nodes of a cluster.
+    // This must not reach the other nodes of a cluster.
     await client.query('SET LOCAL citus.enable_ddl_propagation = off')
     await client.query('SET LOCAL search_path = pg_temp')
     for (const { sql } of migrations) await client.query(sql)
@@ -72,7 +72,7 @@ const foreignParts = async (client: pg.Client): Promise<string[]> => {
 
 type StoredFunction = { readonly name: string; readonly signature: string; readonly definition: string }
 
-/** The definition is all that decides what a call does, and with whose rights. One of another signature may be called instead. */
+/** The definition decides what a call does, and with whose rights. A function with another signature may be called instead. */
 const functionsOf = async (client: pg.Client, namespace: string): Promise<StoredFunction[]> => {
   const { rows } = await client.query(
     `SELECT proname, s.signature, jsonb_build_array(s.signature, pg_get_function_result(p.oid), prokind, lanname, prosrc, probin,

@@ -1,4 +1,4 @@
-import type { PendingDeadlines } from '../../domain/time/deadlines.ts'
+import type { PendingDeadlines } from '../../domain/time/instant.ts'
 import * as columns from '../columns.ts'
 import type { StandaloneWrites } from '../port.ts'
 import { vaultKeys } from '../sql/statements.ts'
@@ -31,7 +31,7 @@ export const standaloneWrites = (
     limit: number,
   ): Promise<number> => {
     const purge = async (due: string, bound: number, rowsMax: number): Promise<number> => {
-      // Rows on many shards cannot be locked before they are deleted: meanwhile, a PATCH may have renewed a cvc.
+      // Rows on many shards cannot be locked before they are deleted. A PATCH may renew a cvc in between.
       const which = `expires_at ${due} $1 ORDER BY expires_at LIMIT $2 ${isSharded ? '' : skipLocked}`
       const text = deleteSome(tableNamed(table), which, `d.expires_at ${due} $1`)
       const { rowCount } = await run({ text, values: [bound, rowsMax] })
@@ -64,7 +64,7 @@ export const standaloneWrites = (
           values: [tenant, limit],
         })
         if (Number(rowCount) > 0) return Number(rowCount)
-        // Rows that another node is deleting are still there if that fails, and nobody would look for them again.
+        // If another node's delete fails, its rows stay, and nothing would look for them again.
         const left = await run({
           text: `SELECT 1 FROM ${table.name} WHERE tenant = $1 LIMIT 1`,
           values: [tenant],
@@ -77,7 +77,7 @@ export const standaloneWrites = (
       })
       return Number(rowCount)
     },
-    // Frees what deleted and replaced rows took. Which bytes remain in pages, log and backups is up to PostgreSQL.
+    // Frees the space of deleted and replaced rows. PostgreSQL decides which bytes stay in pages, log and backups.
     shred: async () => {
       await run({ text: 'VACUUM (SKIP_LOCKED) transients, tenant_keys, vault_keys' })
     },
@@ -115,7 +115,7 @@ export const standaloneWrites = (
         text: 'UPDATE tenants SET revision = 1 WHERE tenant = $1 AND revision NOT BETWEEN 1 AND $2',
         values: [tenant, Number.MAX_SAFE_INTEGER],
       })
-      // Each of the rows that a counter is spread over, for it is their sum that may be too large.
+      // All rows that a counter is spread over, because their sum may be too large.
       await run({
         text: `
           UPDATE counters SET value = -1 WHERE tenant = $1 AND name IN (

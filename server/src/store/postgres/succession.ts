@@ -18,20 +18,20 @@ export class Succession {
   #letGo = (): void => {}
 
   /**
-   * `letGo` is called once a server on a newer timeline is met, and must give up every open connection: all of them lead to
-   * servers that were replaced, and such a server may live on and answer.
+   * The client calls `letGo` once it meets a server on a newer timeline. It must close every open connection: they all lead to
+   * servers that were replaced, and such a server may still run and answer.
    */
   onTakeover(letGo: () => void): void {
     this.#letGo = letGo
   }
 
-  /** The last primary first: finding out that a machine is gone takes seconds. */
+  /** Tries the last primary first, because it takes seconds to notice that a machine is gone. */
   inOrder(hosts: Hosts): Hosts {
     const last = this.#primary
     return last === undefined ? hosts : [last, ...hosts.filter(host => host !== last)]
   }
 
-  /** Takes the host for the primary, and returns true, unless another has taken over from it. */
+  /** Accepts the host as the primary and returns true, unless another server has replaced it. */
   async accept(client: pg.Client, host: Hosts[number]): Promise<boolean> {
     const { rows } = await client.query(ownTimeline)
     const timeline = Number(rows[0]?.timeline)

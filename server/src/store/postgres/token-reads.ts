@@ -57,7 +57,7 @@ export const tokenReads = ({ pool, ask, row, rows, tokens }: ReadingSide) =>
     },
   }) satisfies Partial<Store>
 
-/** One statement, and therefore one moment. A transient field comes in the columns of a token, without a type. */
+/** One statement, so tokens and transient fields are read at one moment. A transient field comes in a token's columns, without a type. */
 const tokensWithTransients = `
   SELECT ${statements.tokenColumns} FROM tokens k WHERE k.tenant = ? AND k.token_id = ANY (?)
   UNION ALL

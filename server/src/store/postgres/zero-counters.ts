@@ -9,9 +9,9 @@ export type ZeroCounters = {
 }
 
 /**
- * Removes counters that stand at zero. A counter is spread over several rows, which several nodes move at the same time, so none of
- * them can tell in its own transaction that the sum has become zero. Each looks again after its commit: the last one sees it. Should
- * it not come to that, rows stay that add up to zero, and readers leave them out.
+ * Removes counters that stand at zero. A counter is spread over several rows, and several nodes change them at the same time. So no
+ * node can tell within its transaction that the sum has become zero. Each node looks again after its commit, and the last one sees
+ * it. If that look fails, rows that add up to zero remain, and readers leave them out.
  */
 export const zeroCounters = (connect: () => Promise<Connection>): ZeroCounters => {
   const lowered = new Map<number, Set<string>>()
@@ -27,7 +27,7 @@ export const zeroCounters = (connect: () => Promise<Connection>): ZeroCounters =
           values: [tenant, [...names].sort()],
         })
       } catch {
-        // They are looked at again when they move down the next time.
+        // They are looked at again the next time they go down.
       }
     }
     running = undefined

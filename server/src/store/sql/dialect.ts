@@ -1,6 +1,7 @@
-import type { Value } from '../columns.ts'
+import type { Columns, Value } from '../columns.ts'
+import type { TokenRow } from '../rows.ts'
 
-/** SQL with a `?` for each value, in order. `List` is what an engine accepts as one value standing for many, if anything. */
+/** SQL with a `?` for each value, in order. `List` is the engine's type for one parameter that holds many values, if it has one. */
 export type Sql<List = never> = { readonly sql: string; readonly values: readonly (Value | List)[] }
 
 /** A sum, because SQLite plans a statement again, for 5 to 75 µs, each time a bare `LIMIT ?` is bound to a value. */
@@ -10,7 +11,7 @@ export const limited = 'LIMIT ? + 0'
 export type Dialect<List = never> = {
   /** The token rows for what a query finds (created_at, token_id), newest first, ties by id; one look-up for each. */
   readonly rowsFound: (tenant: number, found: Sql<List>) => Sql<List>
-  /** Ends each EXISTS of a SELECT that has this many, where it must stay a look-up for each row that no planner makes a join of. */
+  /** Ends each EXISTS of a SELECT that has this many of them, so that the planner keeps a look-up per row and does not make it a join. */
   readonly perRow: (lookUps: number) => string
   /** Ends a sorted subquery that has no limit, so that the engine keeps its order. */
   readonly withoutEnd: string
@@ -19,4 +20,21 @@ export type Dialect<List = never> = {
   readonly oneOf: (column: string, values: readonly string[] | readonly Uint8Array[]) => Sql<List>
   /** The condition that row `t` is a token of this tenant with one of the ids. */
   readonly hasId: (tenant: number, ids: readonly string[]) => Sql<List>
+}
+
+/** How an engine reads. */
+export type Reading<List = never> = {
+  readonly rows: <Row>(
+    sql: string,
+    values: readonly (Value | List)[],
+    toRow: (row: Columns) => Row,
+  ) => Promise<Row[]>
+  /** The first row. */
+  readonly row: <Row>(
+    sql: string,
+    values: readonly (Value | List)[],
+    toRow: (row: Columns) => Row,
+  ) => Promise<Row | undefined>
+  /** For SQL that selects `tokenColumns`. */
+  readonly tokens: (sql: string, values: readonly (Value | List)[]) => Promise<TokenRow[]>
 }

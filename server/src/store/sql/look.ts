@@ -4,7 +4,7 @@ import type { SchemaState } from './migration.ts'
 /** What storage holds before anything is done with it. */
 export type Look = {
   readonly schema: SchemaState
-  /** They show whether a master key belongs to this vault; empty for a vault that was never opened. */
+  /** They show whether a master key belongs to this vault. Empty for a vault that was never opened. */
   readonly vaultKeys: readonly KeyRow[]
 }
 

@@ -9,9 +9,19 @@ export type SchemaState = {
   readonly distributed?: boolean
 }
 
-/** That storage has another schema than this release, in words that begin with its name; callers add what to do about it. */
+/** Says that storage has another schema than this release. The text begins with the name of the storage; callers add what to do. */
 export const schemaMismatch = (
   storage: string,
   { current, newest }: Pick<SchemaState, 'current' | 'newest'>,
 ): string =>
   `${storage} has schema ${current}, this release ${current < newest ? 'needs' : 'knows'} ${newest}`
+
+/** How the schema in storage differs from the one that the migrations create. */
+export type SchemaDifference = {
+  /** Why the difference cannot be determined, and what to do about it. */
+  readonly unknown?: { readonly problem: string; readonly byHand: string }
+  /** Tables, columns, keys, indexes and code that storage lacks. */
+  readonly missing: readonly string[]
+  /** Parts that act on the vault's tables but that no migration creates: somebody with write access to storage planted them. */
+  readonly foreign: readonly string[]
+}

@@ -1,6 +1,6 @@
 import { indexEntry, matchRow, type Value } from '../columns.ts'
 import type { IndexEntry, MatchRow } from '../rows.ts'
-import type { Reading } from './reading.ts'
+import type { Reading } from './dialect.ts'
 
 type ReadRows = Reading['rows']
 
@@ -20,7 +20,7 @@ export const scanTerms = async (
     )
   if (after === undefined) return page('TRUE', [], limit)
   const { term, createdAt, tokenId } = after
-  // An unreadable time is no place to continue from.
+  // The scan cannot continue from an unreadable time.
   const rest =
     createdAt < 0
       ? []

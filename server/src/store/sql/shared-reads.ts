@@ -1,6 +1,6 @@
 import * as columns from '../columns.ts'
 import type { Store } from '../port.ts'
-import type { Reading } from './reading.ts'
+import type { Reading } from './dialect.ts'
 import { scanMatches, scanTerms } from './scans.ts'
 import * as statements from './statements.ts'
 

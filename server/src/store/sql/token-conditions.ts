@@ -1,7 +1,7 @@
 import type { InstantRange } from '../../domain/time/instant.ts'
 import type { ListPosition } from '../../domain/tokens/list-position.ts'
 import type { ColumnCondition } from '../port.ts'
-import { signatureOf } from '../term-signature.ts'
+import { signatureOf } from '../rows.ts'
 import type { Dialect, Sql } from './dialect.ts'
 
 export const join = <List>(separator: string, parts: readonly Sql<List>[]): Sql<List> => ({
@@ -49,13 +49,13 @@ export const isBetween = ({ from, until }: InstantRange, { after, upTo }: Bounds
   ]
 }
 
-/** Nearly every signature matches some term of a longer group, and few entries are left after some groups. */
+/** Longer groups are not worth checking, because nearly every signature matches one of their terms; nor are further groups. */
 const comparedTermsMax = 8
 const comparedGroupsMax = 4
 
 /**
- * The condition that the token of entry `t` may have a term of each group, as far as its signature tells. It saves the
- * conditions after it a look-up for each term, on an index page that is seldom in memory.
+ * The condition that the token of entry `t` may have a term of each group, according to its signature. It saves the later conditions
+ * a look-up for each term, on an index page that is seldom in memory.
  */
 export const mayHave = (groups: readonly (readonly Uint8Array[])[]): Sql[] => {
   const all = signatureOf(groups.flatMap(group => (group.length === 1 ? group : [])))
@@ -77,7 +77,7 @@ const anyOf = (choices: readonly Sql[]): Sql => {
 
 /**
  * The condition that token `t` has one of the terms, as one of so many look-ups of a SELECT. The tenant is passed as a
- * value, because behind a NOT no planner takes it from the outer row.
+ * value, because planners do not take it from the outer row behind a NOT.
  */
 export const hasOneOf = <List>(
   tenant: number,

@@ -82,7 +82,7 @@ export const hasConditions = (query: TokenQuery): boolean =>
       [without, withoutIds, notCreatedAt, columns].some(list => list?.length),
   )
 
-/** How many look-ups an index entry that the query starts from may take, at most. */
+/** The most look-ups that one index entry at the start of the query may take. */
 export const lookUpsOf = (query: TokenQuery): number =>
   Math.max(
     0,
@@ -92,7 +92,7 @@ export const lookUpsOf = (query: TokenQuery): number =>
     }),
   )
 
-/** Leaves out branches that no token meets because one of their groups has no term left. */
+/** Drops branches that no token can meet because one of their groups has no term left. */
 export const branchesOf = (query: TokenQuery): readonly TokenBranch[] =>
   ('anyOf' in query ? query.anyOf : [query]).filter(({ groups }) => groups.every(group => group.length > 0))
 
@@ -115,7 +115,7 @@ const nothing: Sql = { sql: 'SELECT NULL AS created_at, NULL AS token_id WHERE F
 
 /** SQLite merges at most this many SELECTs. */
 const mergedMax = 500
-/** SQLite takes at most 32,766 values for a statement. Each SELECT repeats those of its branch, so not all are merged. */
+/** SQLite takes at most 32,766 values per statement. Each SELECT repeats the values of its branch, which limits how many are merged. */
 const valuesMax = 30_000
 
 /** The SELECTs of a branch: one for each term of its first group, or one for the whole group, whose matches are then sorted. */

@@ -1,6 +1,5 @@
 import { workerData } from 'node:worker_threads'
-import type { BackUp } from './back-up.ts'
-import { flush } from './flush.ts'
+import { type BackUp, flush } from './back-up.ts'
 import { openFile, openToRead, withoutForeignCode } from './open-database.ts'
 import { requireOwnSchema } from './own-schema.ts'
 
@@ -21,7 +20,7 @@ const forgetTransients = ({ path, to }: BackUp): void => {
   const database = withoutForeignCode(openFile(to))
   try {
     requireOwnSchema(database, path)
-    // A journal would hold the wiped bytes. It is not needed, because an unfinished copy is thrown away.
+    // A journal would keep the wiped bytes. None is needed, because an unfinished copy is deleted.
     database.exec('PRAGMA journal_mode = OFF; PRAGMA secure_delete = ON; DELETE FROM transients')
   } finally {
     database.close()

@@ -1,12 +1,13 @@
+import { closeSync, fsyncSync, openSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 
 /** The thread's input. */
 export type BackUp = { readonly path: string; readonly to: string }
 
 /**
- * A copy as of one moment, without transient fields, on disk when this resolves. Other processes may write meanwhile.
- * `to` must not exist yet, or be empty. Nothing can interrupt the copy, so it runs on a thread while this one still
- * hears signals.
+ * Copies the vault as of one moment, without transient fields. The copy is on disk when this resolves. Other processes may write
+ * meanwhile. `to` must not exist, or be empty. Nothing can interrupt the copy, so it runs on another thread, and this one still
+ * receives signals.
  */
 export const backUpSqlite = (backUp: BackUp): Promise<void> =>
   new Promise((resolve, reject) => {
@@ -14,3 +15,10 @@ export const backUpSqlite = (backUp: BackUp): Promise<void> =>
     worker.on('error', reject)
     worker.on('exit', () => resolve())
   })
+
+/** Returns once the file or folder is on disk. */
+export const flush = (path: string): void => {
+  const handle = openSync(path, 'r')
+  fsyncSync(handle)
+  closeSync(handle)
+}

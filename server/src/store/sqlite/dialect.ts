@@ -11,7 +11,7 @@ export const sqliteDialect: Dialect = {
       ORDER BY found.created_at DESC, found.token_id`,
     values: [...values, tenant],
   }),
-  // A join takes half as long to carry out. But with forty tables, one would take a second to plan, and eight alternatives ten.
+  // A join runs in half the time. But with forty tables it takes a second to plan, and with eight alternatives ten seconds.
   perRow: lookUps => (lookUps <= joinedMax ? '' : 'LIMIT 1'),
   withoutEnd: 'LIMIT -1',
   union: selects => selects.join(' UNION '),
@@ -25,12 +25,12 @@ export const sqliteDialect: Dialect = {
   hasId: (tenant, ids) => hasOneOfIds('t', tenant, ids),
 }
 
-/** To plan 64 joins of so many takes 18 ms instead of 7, of twelve 290 instead of 12. */
+/** Planning 64 joins of this many tables takes 18 ms instead of 7; of twelve tables, 290 ms instead of 12. */
 const joinedMax = 6
 
 /**
- * A long list of terms is a single value, because a search repeats it in each of its alternatives, and SQLite takes a limited
- * number of values. Binding a short one as it is costs less.
+ * A long list of terms is bound as one value, because a search repeats it in each alternative and SQLite limits the number of values.
+ * Binding the terms of a short list one by one costs less.
  */
 const isLong = (values: readonly string[] | readonly Uint8Array[]): values is readonly Uint8Array[] =>
   values.length > shortListMax && typeof values[0] !== 'string'

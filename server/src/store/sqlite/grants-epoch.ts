@@ -3,17 +3,17 @@ import { unreadable } from './reading/reading-side.ts'
 
 export type GrantsEpoch = {
   /**
-   * One read of one row, 2 µs, shared by requests that arrive together. It counts until the event loop looks for events again, and no
-   * longer than `sharedMs`: anything revoked meanwhile was revoked while those requests were under way.
+   * Reads one row, in 2 µs. Requests that arrive together share the result until the event loop polls again, and for at most
+   * `sharedMs`: anything revoked in this time was revoked while those requests were under way.
    */
   inForce(): number
-  /** After a commit of our own, which may have changed grants. */
+  /** Called after a commit of our own, which may have changed grants. */
   forget(): void
 }
 
 /**
- * No revocation is made durable, answered and followed by a request to another worker in this time. After a long event the requests of
- * the next one may have come long after the last look, though the event loop has not looked for others since.
+ * Too short for a revocation to be made durable, to be answered and to be followed by a request to another worker. The limit is needed
+ * because after a long event the next requests may have come long after the last read, before the event loop polls again.
  */
 const sharedMs = 0.2
 
@@ -24,13 +24,13 @@ export const grantsEpoch = (database: DatabaseSync): GrantsEpoch => {
   let memo = 0
   let readIn: number | undefined
   let readAt = 0
-  /** A tampered epoch may not change when it is incremented, so every look at one counts as a change. */
+  /** A tampered epoch may stay the same when it is incremented, so every read of one counts as a change. */
   let looks = 0
   const counted = (stored: unknown): number =>
     typeof stored === 'bigint' && Number.isSafeInteger(Number(stored)) ? Number(stored) : --looks
   return {
     inForce: () => {
-      // An immediate that forgets the memo would come too late where it was read among immediates: after the next events.
+      // An immediate that clears the memo would run too late if the read itself happened in an immediate: after the next events.
       const { loopCount } = performance.nodeTiming.uvMetricsInfo
       const now = performance.now()
       if (readIn !== loopCount || now - readAt > sharedMs) {

@@ -4,7 +4,7 @@ import { vaultKeys } from '../sql/statements.ts'
 import { newestSchema, schemaNumber } from './migrate.ts'
 import { openToRead } from './open-database.ts'
 
-/** Reads what a file holds without changing it; undefined if that is nothing. Throws if it is not a vault's. */
+/** Reads what a file holds without changing it. Undefined if it is empty. Throws if it is not a vault's. */
 export const lookAtSqlite = (path: string): Look | undefined => {
   const database = openToRead(path)
   try {

@@ -5,8 +5,8 @@ import { isBusy } from './failure-codes.ts'
 export const lockWaitDefaultMs = 5_000
 
 /**
- * The vault's tables have no foreign keys. Node turns them on, and then a row of any other table could refer to one of the vault's
- * and so forbid its deletion: an API key could not be revoked, nor a cvc forgotten.
+ * Turns foreign keys off, which Node turns on. The vault's tables have none. A row of another table could refer to one of the vault's
+ * and block its deletion: an API key could not be revoked, and a cvc could not be deleted.
  */
 export const openFile = (
   path: string,
@@ -14,9 +14,8 @@ export const openFile = (
 ): DatabaseSync => new DatabaseSync(path, { ...options, enableForeignKeyConstraints: false })
 
 /**
- * A connection with every setting that the engine's promises rest on. The writing connection makes do with half the
- * cache: in a large vault the next page it needs is not cached anyway, and after each page split SQLite walks the whole
- * cache.
+ * Opens a connection with every setting that the engine's promises depend on. The writing connection has half the cache: in a large
+ * vault the next page it needs is not cached anyway, and after each page split SQLite walks the whole cache.
  */
 export const openDatabase = (
   path: string,
@@ -27,7 +26,7 @@ export const openDatabase = (
   turnOnLog(database, lockWaitMs)
   const cacheKiB = isWriter ? 16_384 : 32_768
   // secure_delete overwrites deleted bytes (C11); temp_store keeps sorter spills off the disk. The log may grow to 32
-  // MiB before a commit has to fold it in; `fold-log.ts` does so long before.
+  // MiB before a commit must do a checkpoint; `fold-log.ts` does one long before.
   database.exec(`
     PRAGMA synchronous = FULL;
     PRAGMA secure_delete = ON;
@@ -42,9 +41,9 @@ export const openDatabase = (
 const ownTriggers: ReadonlySet<string | null> = new Set(['transients_wiped', 'tenant_keys_wiped'])
 
 /**
- * A database file can hold code: anyone able to write to it could plant a trigger that keeps a copy of deleted rows, or
- * a view in place of a table. No statement that would touch such code runs; the engine says "not authorized". It knows
- * triggers by their names only, so what they do is compared apart (`own-schema.ts`).
+ * A database file can hold code: anyone able to write to it could plant a trigger that keeps a copy of deleted rows, or a view in
+ * place of a table. The engine refuses every statement that would run such code ("not authorized"). This check knows triggers only by
+ * name; `own-schema.ts` compares their text.
  */
 export const withoutForeignCode = (database: DatabaseSync): DatabaseSync => {
   database.setAuthorizer((_action, _what, _column, _schema, from) =>
@@ -54,8 +53,8 @@ export const withoutForeignCode = (database: DatabaseSync): DatabaseSync => {
 }
 
 /**
- * A connection that changes nothing. It waits like any other, because the last connection to close a file locks it
- * while folding the log in.
+ * Opens a read-only connection. It has a lock timeout, too, because the last connection to close a file locks it during the final
+ * checkpoint.
  */
 export const openToRead = (path: string): DatabaseSync =>
   openFile(path, { readOnly: true, timeout: lockWaitDefaultMs })
@@ -64,7 +63,7 @@ const retryMs = 10
 
 /**
  * When several processes open new storage at the same moment, SQLite lets one turn on the write-ahead log and tells
- * some of the others "locked" at once, whatever the timeout. So the waiting is done here.
+ * some of the others "locked" at once, whatever the timeout. So this function does the waiting.
  */
 const turnOnLog = (database: DatabaseSync, waitMs: number): void => {
   for (let waitedMs = 0; ; waitedMs += retryMs) {

@@ -3,9 +3,9 @@ import { unwritable } from './engine-reason.ts'
 import { migrateTo, newestSchema, schemaNumber } from './migrate.ts'
 
 /**
- * What a schema says is code, too: whoever writes to the file can plant a trigger that undoes a write or keeps a copy of it, or a
- * constraint (`ON CONFLICT IGNORE`) that turns it into nothing, without any error. So all that acts on the vault's tables must be
- * what the migrations make, to the letter. Other tables act on nothing: foreign keys are off (`openFile`).
+ * A schema is code: anyone able to write to the file can plant a trigger that undoes or copies a write, or a constraint
+ * (`ON CONFLICT IGNORE`) that drops it without an error. So everything that acts on the vault's tables must match the migrations
+ * exactly. Other tables cannot act on them: foreign keys are off (`openFile`).
  */
 export const foreignParts = (database: DatabaseSync): string[] => {
   const own = ownParts(schemaNumber(database))
@@ -15,16 +15,16 @@ export const foreignParts = (database: DatabaseSync): string[] => {
     if (own.has(name)) return own.get(name)?.sql !== sql
     return type === 'trigger' || type === 'view' || (type === 'index' && tables.has(table))
   })
-  // A missing trigger leaves bytes behind. Whatever else is missing fails by itself, or only costs time.
+  // A missing trigger leaves bytes behind. Any other missing part causes an error by itself, or only costs time.
   const lost = [...own].filter(([name, { type }]) => type === 'trigger' && !found.has(name))
   return [...changed.map(([name]) => name), ...lost.map(([name]) => `no ${name}`)]
 }
 
 export class ForeignSchemaError extends Error {}
 
-/** At the start, where there is somebody to tell. Of a newer release's schema, the migrations will tell. */
+/** Checked at the start, where an operator sees the error. The migrations report a schema of a newer release. */
 export const requireOwnSchema = (database: DatabaseSync, path: string): void => {
-  // One moment: another process may be migrating.
+  // In one transaction, because another process may be migrating.
   database.exec('BEGIN')
   try {
     if (schemaNumber(database) <= newestSchema() && foreignParts(database).length > 0)
@@ -32,12 +32,12 @@ export const requireOwnSchema = (database: DatabaseSync, path: string): void => 
         `${path} has a schema that no release made: strongroom doctor says what differs`,
       )
   } finally {
-    // A damaged file may have ended it, and its error is the one to tell.
+    // A damaged file may have ended the transaction. Its error is the one to report.
     if (database.isTransaction) database.exec('COMMIT')
   }
 }
 
-/** In every transaction: a look at one number, unless the schema has been changed since. */
+/** Checked in every transaction. It reads one number, unless the schema has changed since. */
 export const schemaGuard = (database: DatabaseSync): (() => void) => {
   const readVersion = database.prepare('PRAGMA schema_version')
   readVersion.setReturnArrays(true)
@@ -56,7 +56,7 @@ export const schemaGuard = (database: DatabaseSync): (() => void) => {
 type Part = { readonly type: string; readonly table: string; readonly sql: string }
 type Parts = ReadonlyMap<string, Part>
 
-/** By kind and name. Indexes that come from a key have no text of their own: their table's tells. */
+/** By kind and name. An index that belongs to a key has no text of its own; the text of its table covers it. */
 const partsOf = (database: DatabaseSync): Parts =>
   new Map(
     database
@@ -70,7 +70,7 @@ const partsOf = (database: DatabaseSync): Parts =>
 
 const known = new Map<number, Parts>()
 
-/** What the migrations up to this one make; of a schema that this release does not know, nothing. */
+/** The parts that the migrations up to this number make. Empty if this release does not know the number. */
 const ownParts = (schema: number): Parts => {
   const before = known.get(schema)
   if (before !== undefined) return before

@@ -12,7 +12,7 @@ import { prepareRead } from './statement-cache.ts'
 import { isWaitingBroken } from './waiting-entries.ts'
 import { BatchWriter } from './writing/batch-writer.ts'
 
-/** Bounds the memory of a page where rows are long: a token may take a megabyte. */
+/** Bounds the memory of a page, because one token may take a megabyte. */
 const pageBytesMax = 8 * 1_048_576
 
 /**
@@ -28,8 +28,8 @@ const rowsOf: Readonly<Record<string, string>> = {
 }
 
 /**
- * Takes the file exclusively. SQLite grants this only if no other process has the file open, and refuses everyone who
- * comes later. The kernel releases the lock when a process dies, so none is ever left behind.
+ * Opens the file exclusively. SQLite allows this only if no other process has the file open, and then refuses all others. The kernel
+ * releases the lock when a process dies, so no stale lock remains.
  */
 export const openRestingVault = (path: string): RestingVault => {
   const database = withoutForeignCode(openFile(path))
@@ -38,14 +38,14 @@ export const openRestingVault = (path: string): RestingVault => {
       'PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT; PRAGMA temp_store = MEMORY; PRAGMA secure_delete = ON',
     )
     requireOwnSchema(database, path)
-    // A copy has every index entry in its place.
+    // In a copy, no index entry waits.
     const writer = new BatchWriter(database)
     while (writer.settleSome() > 0);
     if (isWaitingBroken(database))
       throw new CopyRefusedError(
         `${path} no longer says which index entries wait for their places: run strongroom doctor --deep --repair on it`,
       )
-    // Folds in what a killed server left in the log. From then on the file's size and time reveal any write.
+    // A checkpoint, for what a killed server left in the log. From then on the file's size and time reveal any write.
     database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
   } catch (error) {
     database.close()
@@ -105,7 +105,7 @@ const identityOf = (database: DatabaseSync, path: string): string => {
   return hash.digest('hex')
 }
 
-/** SQLite's columns accept values of any kind, other engines' columns do not. The vault itself writes only the right kind. */
+/** SQLite's columns accept values of any kind; other engines' columns do not. The vault itself only writes the right kind. */
 const rowCheck = (table: Table): ((row: PlainRow) => PlainRow) => {
   const kinds = Object.values(table.columns)
   return row => {

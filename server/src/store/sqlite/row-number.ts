@@ -1,4 +1,4 @@
-import { ownIdToleranceMs } from '../../domain/own-id.ts'
+import { ownIdToleranceMs } from '../../domain/tokens/token-id.ts'
 
 const idLength = 36
 /** 1 January 2020: counted from here, milliseconds and counter fit the 53 bits of a safe integer until 2089. */
@@ -8,9 +8,9 @@ const counters = 2 ** 12
 
 /**
  * The row number of a token in its table, derived from its id: the milliseconds of a UUIDv7 and the twelve bits after
- * them (crypto/token-id.ts). Finding a row by id takes two look-ups, in the index of ids and in the table, each on a
- * page that is seldom in memory. Null for an id of another form. The number is only a hint: it may belong to another
- * row, and rows from earlier releases have other numbers. A row not found by number is found by the index.
+ * them (crypto/uuid.ts). Finding a row by id takes two look-ups, in the index of ids and in the table, each on a
+ * page that is seldom in memory. Null for an id of another form. The number is only a hint: another row may have it. A row that is not
+ * found by its number is found by the index.
  */
 export const rowNumberOf = (id: string): number | null => {
   if (id.length !== idLength || id[14] !== '7') return null

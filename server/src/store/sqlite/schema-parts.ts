@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite'
-import type { SchemaDifference } from '../sql/schema-difference.ts'
+import type { SchemaDifference } from '../sql/migration.ts'
 import { migrate } from './migrate.ts'
 import { openToRead } from './open-database.ts'
 import { foreignParts } from './own-schema.ts'
@@ -9,7 +9,7 @@ export const compareSqliteSchema = (path: string): SchemaDifference => {
   const found = openToRead(path)
   try {
     migrate(expected)
-    // One moment: another process may be migrating.
+    // In one transaction, because another process may be migrating.
     found.exec('BEGIN')
     const there = new Set(partsOf(found))
     const missing = partsOf(expected).filter(part => !there.has(part))

@@ -19,7 +19,7 @@ import { storageGuard } from './writing/storage-guard.ts'
 import { threadedWriting } from './writing/threaded-writing.ts'
 import { inlineWriting, type WritingSide } from './writing/writing-side.ts'
 
-/** A batch may wait behind those of other workers. What gathers meanwhile joins the same commit, if it is sent as well. */
+/** A batch may wait behind batches of other workers. Sets that come meanwhile can join the same commit if they are sent as well. */
 const lanesToShared = 3
 
 /**
@@ -55,7 +55,7 @@ export const openSqlite = ({
     try {
       return await writer.commit(sets)
     } finally {
-      // An operation that is told of its commit must be able to read it.
+      // An operation must be able to read what it has committed.
       snapshot.end()
       epoch.forget()
     }
@@ -106,7 +106,7 @@ const standaloneInTurn = (
       snapshot.end()
     }
   }
-  /** What is purged must include what was asked to be written before. All other writes need not wait for a backlog of sets. */
+  /** A purge must include sets that were submitted before it. Other standalone writes need not wait for a backlog of sets. */
   const purge = async <Name extends StandaloneName>(
     name: Name,
     ...args: StandaloneArgs<Name>
@@ -119,7 +119,7 @@ const standaloneInTurn = (
     purgeResults: (pending, limit) => purge('purgeResults', pending, limit),
     dropResult: (tenant, hash, pending) => write('dropResult', tenant, hash, pending),
     purgeDeadTenants: limit => purge('purgeDeadTenants', limit),
-    // Tried twice: a read that was still open here, on a busy machine, has ended by the second time.
+    // Tried twice: a read that is still open in this process at the first try has ended by the second.
     shred: () => write('shred').catch(() => write('shred')),
     createTenant: tenant => write('createTenant', tenant),
     ensureVaultKeys: keys => write('ensureVaultKeys', keys),

@@ -7,11 +7,11 @@ export const prepareRead = (database: DatabaseSync, sql: string): StatementSync 
   return statement
 }
 
-/** A statement takes some twenty times the memory of its text, so all together take some 10 MB. */
+/** A statement takes some twenty times the memory of its text. All together take some 10 MB. */
 const shortOnes = { statementsMax: 200, charactersMax: 500_000 }
-/** The text of a search of many alternatives is longer. Each has a shape of its own and would drop those that come again. */
+/** Searches with many alternatives have longer texts. Nearly every one is different, and would push out statements that recur. */
 const shortCharactersMax = 20_000
-/** A search asks again for the few that are its own, once for each slice of the index: another 20 MB at most. */
+/** For the statements of such searches, which each search needs once per slice of the index: another 20 MB at most. */
 const longOnes = { statementsMax: 4, charactersMax: 1_000_000 }
 
 /** Prepared statements for SQL whose shape depends on the request. */
@@ -25,8 +25,8 @@ export const statementCache = <Statement>(
 type Kept<Statement> = { readonly statement: Statement; lastUse: number }
 
 /**
- * When there are too many, the least recently used one is dropped. A hit only notes its use: a map that is kept in the order of use is
- * rebuilt all the time, where only the slow collector looks.
+ * When there are too many, the least recently used statement is dropped. A hit only notes the time of use: a map that is kept in order
+ * of use is rebuilt all the time, and only a major garbage collection frees the old ones.
  */
 const latestUsed = <Statement>(
   prepare: (sql: string) => Statement,

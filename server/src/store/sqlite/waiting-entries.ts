@@ -13,16 +13,15 @@ export type PlacesOfPart = { readonly part: number; readonly places: readonly nu
 /**
  * An entry is four numbers in the list of its part: its place, its tenant, the first bytes of its term, which tell it from nearly
  * all other terms and sort it among them, and a hash of its token's id, which tells it from nearly all tokens that share the
- * term. As objects, so many would outlive young memory and fill old memory.
+ * term. Numbers, because this many objects would be promoted and fill the old generation.
  */
 const width = 4
 
-/** As a limit, SQLite takes it for none. */
+/** SQLite takes this limit for none. */
 const everything = -1
 
 /**
- * The vault never gets as far as this. SQLite keeps larger numbers than 2^51 that come as doubles as doubles, and those are no
- * row numbers.
+ * The vault never gets this far. SQLite stores doubles larger than 2^51 as doubles, which cannot be row numbers.
  */
 const placeMax = 2 ** 50
 
@@ -36,7 +35,7 @@ const progress = `
 
 type Progress = readonly [upTo: number, movedParts: number, oldest: number | null, newest: number | null]
 
-/** Whether storage says what the vault may have written: the row can be gone, and numbers can be any. */
+/** Whether the vault may have written what storage holds. In tampered storage the row may be missing and the numbers may be any. */
 const isSound = (row: unknown): row is Progress => {
   if (row === undefined) return false
   const [upTo, movedParts, , newest] = row as Progress
@@ -75,17 +74,17 @@ export class WaitingEntries {
     for (const statement of [this.#readProgress, this.#readNewer]) statement.setReturnArrays(true)
   }
 
-  /** The highest place that was ever taken. */
+  /** The highest place ever used. */
   get newest(): number {
     return this.#newest
   }
 
-  /** The lowest place in storage, whether its entry was moved or not; infinite if there is none. */
+  /** The lowest place in storage, moved or not. Infinite if there is none. */
   get oldest(): number {
     return this.#oldest
   }
 
-  /** Entries up to this place are being moved, or have been. */
+  /** Entries up to this place have been moved or are being moved. */
   get upTo(): number {
     return this.#upTo
   }
@@ -96,16 +95,16 @@ export class WaitingEntries {
   }
 
   /**
-   * Whether storage says what the vault never writes about what waits. Then nothing waits and nothing may be added, until
-   * `mendWaiting`: places that cannot be told would keep every token from being created.
+   * Whether storage holds something about waiting entries that the vault never writes. Then no entry waits and none may be added until
+   * `mendWaiting` has run: with unreadable places, no token could be created.
    */
   get isBroken(): boolean {
     return this.#isBroken
   }
 
   /**
-   * Learns what has changed, and of up to this many new entries; returns whether that is all. Every transaction that relies on this
-   * memory begins with learning all.
+   * Reads what has changed and up to this many new entries; returns whether that is all. Every transaction that relies on this memory
+   * first reads everything.
    */
   catchUp(entriesMax = everything): boolean {
     const row: unknown = this.#readProgress.get()
@@ -116,7 +115,7 @@ export class WaitingEntries {
     }
     this.#isBroken = false
     const [upTo, movedParts, oldest, newest] = row
-    // Places only grow, unless storage was changed or mended.
+    // Places only grow, unless storage was tampered with or repaired.
     if (Math.max(upTo, newest ?? 0) < this.#newest) this.#forgetAll()
     this.#oldest = oldest ?? Number.POSITIVE_INFINITY
     if (upTo !== this.#upTo) this.#forgetRemoved()
@@ -126,7 +125,7 @@ export class WaitingEntries {
     if ((newest ?? 0) > this.#newest)
       for (const row of this.#readNewer.all(this.#newest, entriesMax)) {
         const [place, tenant, term, tokenId] = row as unknown as [number, number, string, string]
-        // An entry that waits no more has an empty term, and belongs to no part.
+        // An entry that no longer waits has an empty term and belongs to no part.
         this.#parts[Number.parseInt(term.slice(0, 2), 16)]?.push(
           place,
           tenant,
@@ -141,13 +140,13 @@ export class WaitingEntries {
     return true
   }
 
-  /** Remembers an entry that was just committed behind all others, so that it need not be read. */
+  /** Remembers an entry that this process has just committed, so that it need not be read. */
   remember(place: number, tenant: number, term: Uint8Array, tokenId: string): void {
     this.#parts[term[0] ?? 0]?.push(place, tenant, startOfBytes(term), hashOf(tokenId))
     this.#newest = place
   }
 
-  /** Where entries of the term wait, and maybe one of another term that starts with the same bytes. */
+  /** The places of the term's entries. May include entries of another term that starts with the same bytes. */
   ofTerm(tenant: number, term: Uint8Array): PlacesOfPart {
     const [part = 0] = term
     const wanted = startOfBytes(term)
@@ -158,7 +157,7 @@ export class WaitingEntries {
     return { part, places }
   }
 
-  /** Where the token's entry of the term waits, and maybe one of another token or term: nearly always one place or none. */
+  /** The place of the token's entry of the term. May include places of another token or term, but nearly always is one place or none. */
   ofToken(tenant: number, term: Uint8Array, tokenId: string): number[] {
     const [part = 0] = term
     const wanted = startOfBytes(term)
@@ -171,7 +170,7 @@ export class WaitingEntries {
     return places
   }
 
-  /** Where the entries of a part wait, up to a place, in the order of the index. */
+  /** The places of a part's entries, up to a place, in the order of the index. */
   ofPart(part: number, upTo = Number.POSITIVE_INFINITY): PlacesOfPart {
     const entries: [place: number, tenant: number, start: number][] = []
     this.#forEach(part, (place, tenant, start) => {
@@ -181,19 +180,19 @@ export class WaitingEntries {
     return { part, places: entries.map(([place]) => place) }
   }
 
-  /** How many entries of a part are remembered, including those that have been moved lately. */
+  /** How many entries of a part are remembered, including recently moved ones. */
   sizeOfPart(part: number): number {
     return (this.#parts[part]?.length ?? 0) / width
   }
 
-  /** These entries wait no more. */
+  /** Forgets these entries, which no longer wait. */
   forget({ part, places }: PlacesOfPart): void {
     if (places.length === 0) return
     const gone = new Set(places)
     this.#keep(part, place => !gone.has(place))
   }
 
-  /** Whether an entry of this part can still wait at this place: then it was not moved with its part. */
+  /** Whether an entry of this part may still wait at this place, because it was not moved with its part. */
   isWaiting(place: number, part: number): boolean {
     return place > this.#upTo || part >= this.#movedParts
   }
@@ -222,19 +221,19 @@ export class WaitingEntries {
   }
 }
 
-/** Whether storage says what the vault never writes about what waits. */
+/** Whether storage holds something about waiting entries that the vault never writes. */
 export const isWaitingBroken = (database: DatabaseSync): boolean => {
   const readProgress = database.prepare(progress)
   readProgress.setReturnArrays(true)
   return !isSound(readProgress.get())
 }
 
-/** More places than any process can remember, so that it learns of the next one. */
+/** A jump larger than any process can remember, so that every process notices it. */
 const leap = 2 ** 40
 
 /**
- * If the vault cannot have written what storage says about what waits, nothing waits any more. Tokens then lack index entries,
- * which a verification adds again. Runs in the transaction of its caller.
+ * If the vault cannot have written what storage holds about waiting entries, drops them all. Tokens then lack index entries, which a
+ * verification adds again. Runs in its caller's transaction.
  */
 export const mendWaiting = (database: DatabaseSync): void => {
   if (!isWaitingBroken(database)) return

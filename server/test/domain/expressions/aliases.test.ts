@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { RandomBelow } from '../../../src/domain/expressions/budget.ts'
 import { compileExpression } from '../../../src/domain/expressions/expression.ts'
 import { holdsLookAlike } from '../../../src/domain/expressions/filters/card-look-alike.ts'
-import type { RandomBelow } from '../../../src/domain/expressions/run.ts'
 import type { Json } from '../../../src/domain/json/json.ts'
-import { passesLuhn } from '../../../src/domain/text/luhn.ts'
+import { passesLuhn } from '../../../src/domain/text/digits.ts'
 import { fc } from '../../rig/properties.ts'
 import { render } from './table.ts'
 

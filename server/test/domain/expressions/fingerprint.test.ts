@@ -4,7 +4,7 @@ import { compileExpression } from '../../../src/domain/expressions/expression.ts
 import { ExpressionError } from '../../../src/domain/expressions/expression-error.ts'
 import { exactNumber, type Json, type JsonType } from '../../../src/domain/json/json.ts'
 import { Secret } from '../../../src/domain/secret.ts'
-import { renderFingerprint } from '../../../src/domain/tokens/fingerprint.ts'
+import { renderFingerprint } from '../../../src/domain/tokens/hash-inputs.ts'
 import { token } from '../../../src/domain/tokens/types/token.ts'
 
 const typed: readonly (readonly [text: string, data: Json, value: Json, type: JsonType])[] = [

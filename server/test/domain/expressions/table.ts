@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { RandomBelow, Use } from '../../../src/domain/expressions/budget.ts'
 import { compileExpression } from '../../../src/domain/expressions/expression.ts'
 import { ExpressionError } from '../../../src/domain/expressions/expression-error.ts'
-import type { RandomBelow, Use } from '../../../src/domain/expressions/run.ts'
 import { type Json, stringify } from '../../../src/domain/json/json.ts'
 
 /** Expected of a row that must fail: part of the message. */

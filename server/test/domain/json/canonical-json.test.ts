@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { canonicalText } from '../../../src/domain/json/canonical-json.ts'
+import { canonicalText } from '../../../src/domain/json/canonical-text.ts'
 import { exactNumber, type Json, type JsonObject } from '../../../src/domain/json/json.ts'
 import { parseJson } from '../../../src/domain/json/parse-json.ts'
 import { fc } from '../../rig/properties.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { VaultError } from '../../../src/domain/errors.ts'
-import { canonicalDecimal } from '../../../src/domain/json/decimal-text.ts'
+import { canonicalDecimal } from '../../../src/domain/json/canonical-text.ts'
 import { isExactNumber, type JsonObject, stringify } from '../../../src/domain/json/json.ts'
 import { parseJson } from '../../../src/domain/json/parse-json.ts'
 import { fc } from '../../rig/properties.ts'

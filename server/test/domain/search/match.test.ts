@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import type { Transform } from '../../../src/domain/access/application.ts'
 import { matchesQuery } from '../../../src/domain/search/match.ts'
 import { parseQuery } from '../../../src/domain/search/parser.ts'
 import { Secret } from '../../../src/domain/secret.ts'
 import { dataTerm, nameOfTerm } from '../../../src/domain/tokens/index-terms.ts'
 import type { Token } from '../../../src/domain/tokens/token.ts'
-import type { Transform } from '../../../src/domain/tokens/transform.ts'
 import { tokenType } from '../../../src/domain/tokens/types/registry.ts'
 
 const author = '0198a2f0-0000-7000-8000-000000000001'

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseDateTime } from '../../../src/domain/time/date-time.ts'
-import { formatExpiry } from '../../../src/domain/tokens/expiry.ts'
+import { formatExpiry, parseDateTime } from '../../../src/domain/time/date-time.ts'
 import { fc } from '../../rig/properties.ts'
 
 const accepted: { rule: string; text: string; answer: string }[] = [

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Issue } from '../../../src/domain/errors.ts'
 import { exactNumber, type JsonObject } from '../../../src/domain/json/json.ts'
-import { foldText } from '../../../src/domain/text/fold-text.ts'
-import { checkMetadata } from '../../../src/domain/tokens/metadata.ts'
+import { checkMetadata } from '../../../src/domain/tokens/field-checks.ts'
+import { foldText } from '../../../src/domain/tokens/index-terms.ts'
 
 const check = (metadata: JsonObject): Issue[] => {
   const issues: Issue[] = []

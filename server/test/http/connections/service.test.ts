@@ -154,9 +154,8 @@ onSqliteAlone('a service that stops', 'storage makes no difference', started => 
     test(`an answer that is on its way is sent whole, and then nothing holds up the stop (${reader}) (C36.2)`, async () => {
       const { answer, tookMs } = await stopUnread(started(), ...fields)
       assert.ok(tookMs < drainTimeoutMs)
-      const end = answer.indexOf('\r\n\r\n') + 4
-      const length = Number(/content-length: (\d+)/.exec(answer.toString('latin1', 0, end))?.[1])
-      assert.equal(answer.length - end, length)
+      assert.equal(answer.toString('latin1').split('"id":').length - 1, 12)
+      assert.ok(answer.subarray(-5).equals(Buffer.from('0\r\n\r\n')), 'the last chunk')
     })
 
   for (const [status, body] of [

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { ListPosition } from '../../../src/domain/tokens/list-position.ts'
 import type { TokenBranch } from '../../../src/store/port.ts'
-import { signatureOf } from '../../../src/store/term-signature.ts'
+import { signatureOf } from '../../../src/store/rows.ts'
 import {
   assertRows,
   bytes,

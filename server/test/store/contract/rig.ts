@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before } from 'node:test'
-import type { PendingDeadlines } from '../../../src/domain/time/deadlines.ts'
+import type { PendingDeadlines } from '../../../src/domain/time/instant.ts'
 import { type Store, StoreUnavailableError } from '../../../src/store/port.ts'
-import type { TokenRow, TransientRow } from '../../../src/store/rows.ts'
-import { signatureOf } from '../../../src/store/term-signature.ts'
+import { signatureOf, type TokenRow, type TransientRow } from '../../../src/store/rows.ts'
 import type { Effect, Match, WriteSet } from '../../../src/store/write-set.ts'
 import { temporaryFolder } from '../../rig/temporary-folder.ts'
 

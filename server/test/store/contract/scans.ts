@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { IndexEntry, MatchRow } from '../../../src/store/rows.ts'
-import { signatureOf } from '../../../src/store/term-signature.ts'
+import { type IndexEntry, type MatchRow, signatureOf } from '../../../src/store/rows.ts'
 import {
   assertRows,
   bytes,

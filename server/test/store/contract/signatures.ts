@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { TokenBranch } from '../../../src/store/port.ts'
-import { signatureOf } from '../../../src/store/term-signature.ts'
+import { signatureOf } from '../../../src/store/rows.ts'
 import { bytes, type OpenStore, StoreRig, tokenRow, writeSet } from './rig.ts'
 
 /** Which look-ups signatures save. The token of these tests has the terms a and b. */

@@ -1,14 +1,12 @@
 import type { Json } from '../../json/json.ts'
 import { limits } from '../../limits.ts'
+import { prices, type RandomBelow, type Run } from '../budget.ts'
 import { isDigit, isLower, isUpper } from '../character-classes.ts'
 import { ExpressionError } from '../expression-error.ts'
-import { prices } from '../prices.ts'
-import type { RandomBelow, Run } from '../run.ts'
 import { scalarText } from '../values.ts'
 import { binLength } from './card.ts'
 import { type AliasCharacter, breakLuhn, digits, lookAlikeSteps } from './card-look-alike.ts'
-import { filter } from './filter.ts'
-import { count, flag, optional } from './parameters.ts'
+import { count, filter, flag, optional } from './filter.ts'
 
 const lower = 'abcdefghijklmnopqrstuvwxyz'
 const upper = lower.toUpperCase()

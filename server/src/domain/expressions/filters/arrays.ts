@@ -1,14 +1,13 @@
-import { canonicalText } from '../../json/canonical-json.ts'
+import { canonicalText } from '../../json/canonical-text.ts'
 import { isExactNumber, type Json } from '../../json/json.ts'
 import { countCharacters, offsetAfterFirst, offsetOfLast } from '../../text/characters.ts'
+import { prices, type Run } from '../budget.ts'
 import { ExpressionError } from '../expression-error.ts'
-import { readPath, type Segment } from '../path.ts'
-import { prices } from '../prices.ts'
-import type { Run } from '../run.ts'
+import { readPath } from '../operand.ts'
 import { walk } from '../size.ts'
+import type { Segment } from '../syntax.ts'
 import { listOf, payToCount, textOf } from '../values.ts'
-import { filter, type Parameter } from './filter.ts'
-import { anything, integer, optional, text } from './parameters.ts'
+import { anything, filter, integer, optional, type Parameter, text } from './filter.ts'
 
 /** `a.b`, as Liquid's `map` and `sort` take it. Always a literal, so that an expression's paths are all known. */
 const property: Parameter<readonly Segment[]> = {

@@ -1,7 +1,7 @@
 import { digitAt } from '../../text/digits.ts'
+import type { RandomBelow } from '../budget.ts'
 import { isDigit, isSeparator } from '../character-classes.ts'
 import { ExpressionError } from '../expression-error.ts'
-import type { RandomBelow } from '../run.ts'
 
 export const digits = '0123456789'
 const eachDigit = [...digits].map(Number)

@@ -1,13 +1,11 @@
-import type { Json } from '../../json/json.ts'
-import { isDigit } from '../character-classes.ts'
-import { prices } from '../prices.ts'
-import type { Run } from '../run.ts'
+import { getOwn, isJsonObject, type Json, type JsonObject } from '../../json/json.ts'
+import { prices, type Run } from '../budget.ts'
+import { isDigit, isLower, isUpper } from '../character-classes.ts'
+import { digitText, parseDecimal } from '../decimal.ts'
+import { ExpressionError } from '../expression-error.ts'
 import { scalarText } from '../values.ts'
-import { expiryFormat, formatCardExpiry } from './card-expiry.ts'
-import { filter } from './filter.ts'
-import { hide } from './hiding.ts'
-import { character, flag, optional, text } from './parameters.ts'
-import { defaultFill } from './reveal.ts'
+import { character, filter, flag, formatText, optional, type Parameter, text } from './filter.ts'
+import { defaultFill, hide } from './reveal.ts'
 
 /** C22: the issuer's part of a card number. */
 export const binLength = (digits: number): number => (digits < 16 ? 6 : 8)
@@ -45,6 +43,71 @@ const binOf = (number: string, run: Run): string => {
   const length = binLength(digits.length)
   if (run.use === 'mask' && digits.length <= length) return defaultFill.repeat(digits.length)
   return digits.slice(0, length)
+}
+
+type Expiry = { month: number; year: number }
+type Piece = (expiry: Expiry) => string
+
+const twoDigits = (value: number): string => String(value).padStart(2, '0')
+
+/** By their upper-case spelling: `MM/yy` is as good as `MM/YY`, since an expiry has no minutes. */
+const fields = new Map<string, Piece>([
+  ['M', ({ month }) => String(month)],
+  ['MM', ({ month }) => twoDigits(month)],
+  ['YY', ({ year }) => twoDigits(year % 100)],
+  ['YYYY', ({ year }) => String(year).padStart(4, '0')],
+])
+
+/** A piece of a format may be a single character. */
+const stepsPerCharacter = 300
+
+/** M, MM, YY and YYYY are replaced, other letters are refused, and everything else is copied. */
+const expiryFormat: Parameter<readonly Piece[]> = {
+  read: (value, run) => {
+    const text = formatText.read(value, run)
+    run.budget.charge(text.length * stepsPerCharacter)
+    return runsOf(text).map(pieceOf)
+  },
+}
+
+const pieceOf = (run: string): Piece => {
+  const field = fields.get(run.toUpperCase())
+  if (field !== undefined) return field
+  if ([...run].some(character => isLower(character) || isUpper(character)))
+    throw new ExpressionError('a format of M, MM, YY and YYYY is needed')
+  return () => run
+}
+
+/** The text cut into runs of the same letter: `MM/YYYY` is `MM`, `/`, `YYYY`. */
+const runsOf = (text: string): string[] => {
+  const runs: string[] = []
+  let previous = ''
+  for (const character of text) {
+    if (character === previous) runs.push((runs.pop() ?? '') + character)
+    else runs.push(character)
+    previous = character
+  }
+  return runs
+}
+
+const formatCardExpiry = (card: Json, format: readonly Piece[], run: Run): Json => {
+  if (!isJsonObject(card)) throw new ExpressionError('the data of a card is needed')
+  const month = partOf(card, 'expiration_month', { least: 1, most: 12 }, run)
+  const year = partOf(card, 'expiration_year', { least: 0, most: 9999 }, run)
+  if (month === undefined || year === undefined) return null
+  run.budget.charge(format.length * stepsPerCharacter)
+  return format.map(piece => piece({ month, year })).join('')
+}
+
+type Range = { least: number; most: number }
+
+const partOf = (card: JsonObject, name: string, { least, most }: Range, run: Run): number | undefined => {
+  const value = getOwn(card, name) ?? null
+  if (value === null) return undefined
+  const part = typeof value === 'string' ? parseDecimal(digitText(value, run)) : value
+  if (typeof part !== 'number' || !Number.isInteger(part) || part < least || part > most)
+    throw new ExpressionError('a month and a year in digits are needed')
+  return part
 }
 
 export const cardFilters = {

@@ -1,12 +1,11 @@
 import { isExactNumber, type Json } from '../../json/json.ts'
+import type { Run } from '../budget.ts'
 import { digitText, parseDecimal } from '../decimal.ts'
 import { ExpressionError } from '../expression-error.ts'
-import { readPath } from '../path.ts'
-import type { Run } from '../run.ts'
+import { readPath } from '../operand.ts'
 import { textOf } from '../values.ts'
-import { filter } from './filter.ts'
+import { anything, filter } from './filter.ts'
 import { jsonPath } from './json-path.ts'
-import { anything } from './parameters.ts'
 
 /** Null stays null in all of these: what is missing must not turn into a value. */
 const toText = (input: Json, run: Run): Json => (input === null ? null : textOf(input, run))

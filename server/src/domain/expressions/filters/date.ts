@@ -1,11 +1,10 @@
 import type { Json } from '../../json/json.ts'
+import type { Run } from '../budget.ts'
 import { digitText, parseDecimal } from '../decimal.ts'
 import { ExpressionError } from '../expression-error.ts'
 import { parseIsoDate } from '../iso-date.ts'
-import type { Run } from '../run.ts'
 import { type Format, parseFormat } from '../strftime.ts'
-import { filter, type Parameter } from './filter.ts'
-import { formatText } from './parameters.ts'
+import { filter, formatText, type Parameter } from './filter.ts'
 
 /** Reading a field of a date and padding it; as much again for reading the letter in a format that comes from the data. */
 const stepsPerPiece = 800

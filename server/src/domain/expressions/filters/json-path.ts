@@ -1,6 +1,6 @@
 import { isDigit } from '../character-classes.ts'
 import { ExpressionError } from '../expression-error.ts'
-import type { Segment } from '../path.ts'
+import type { Segment } from '../syntax.ts'
 import { TextReader } from '../text-reader.ts'
 import type { Parameter } from './filter.ts'
 

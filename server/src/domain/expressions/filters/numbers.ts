@@ -1,8 +1,7 @@
+import { prices } from '../budget.ts'
 import { numberOf } from '../decimal.ts'
 import { ExpressionError } from '../expression-error.ts'
-import { prices } from '../prices.ts'
-import { filter } from './filter.ts'
-import { flag, integer, number, optional } from './parameters.ts'
+import { filter, flag, integer, number, optional } from './filter.ts'
 
 /** A result that JSON can express; -0 becomes 0. */
 const finite = (result: number): number => {

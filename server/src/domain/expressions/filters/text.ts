@@ -1,11 +1,9 @@
 import type { Json } from '../../json/json.ts'
 import { countCharacters, isAscii, offsetAfterFirst } from '../../text/characters.ts'
+import { prices, type Run } from '../budget.ts'
 import { findAll, piecesBetween } from '../find-text.ts'
-import { prices } from '../prices.ts'
-import type { Run } from '../run.ts'
 import { payToCount, scalarText, textOf } from '../values.ts'
-import { filter } from './filter.ts'
-import { character, count, optional, text } from './parameters.ts'
+import { character, count, filter, optional, text } from './filter.ts'
 
 /** Without the blanks at an end; null is '' as in Liquid. */
 const trimmed = (change: (input: string) => string) =>

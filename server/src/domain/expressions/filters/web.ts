@@ -1,6 +1,5 @@
+import { prices, type Run } from '../budget.ts'
 import { ExpressionError } from '../expression-error.ts'
-import { prices } from '../prices.ts'
-import type { Run } from '../run.ts'
 import { textOf } from '../values.ts'
 import { filter } from './filter.ts'
 

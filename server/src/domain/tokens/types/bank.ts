@@ -1,6 +1,5 @@
-import { accountNumberText } from '../forms/account-number.ts'
 import { fields, textField } from '../forms/fields.ts'
-import { routingNumberText } from '../forms/routing-number.ts'
+import { accountNumberText, routingNumberText } from '../forms/numbers.ts'
 import { type TokenType, wholeDataExpression } from './token-type.ts'
 
 /** §2.2, C10. The routing number names the bank, not the customer: the mask shows it, an id may hold it. */

@@ -1,4 +1,4 @@
-import { cardNumberText } from '../forms/card-number.ts'
+import { cardNumberText } from '../forms/numbers.ts'
 import { type TokenType, wholeDataExpression } from './token-type.ts'
 
 export const cardNumber: TokenType = {

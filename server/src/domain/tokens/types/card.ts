@@ -1,9 +1,8 @@
 import { isJsonObject } from '../../json/json.ts'
 import { limits } from '../../limits.ts'
-import { cardNumberText } from '../forms/card-number.ts'
 import { fields, textField } from '../forms/fields.ts'
-import { integer } from '../forms/integer.ts'
-import { text } from '../forms/text.ts'
+import { integer, text } from '../forms/form.ts'
+import { cardNumberText } from '../forms/numbers.ts'
 import type { TokenType } from './token-type.ts'
 
 const month = integer({

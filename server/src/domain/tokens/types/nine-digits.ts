@@ -1,4 +1,4 @@
-import { text } from '../forms/text.ts'
+import { text } from '../forms/form.ts'
 import type { TokenType } from './token-type.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { accountNumberText } from '../forms/account-number.ts'
+import { accountNumberText } from '../forms/numbers.ts'
 import { type TokenType, wholeDataExpression } from './token-type.ts'
 
 export const usBankAccountNumber: TokenType = {

@@ -1,4 +1,4 @@
-import { routingNumberText } from '../forms/routing-number.ts'
+import { routingNumberText } from '../forms/numbers.ts'
 import { type TokenType, wholeDataExpression } from './token-type.ts'
 
 export const usBankRoutingNumber: TokenType = {

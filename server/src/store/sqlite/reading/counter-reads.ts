@@ -21,7 +21,7 @@ export const counterReads = (
         const having =
           terms === undefined ? { sql: 'TRUE', values: [] } : hasOneOf(tenant, terms, sqliteDialect)
         const expired = prepared(
-          // Names the index: left to itself SQLite picks the tenant's index and walks all of its tokens.
+          // Names the index, because SQLite would pick the tenant's index and walk all of its tokens.
           `SELECT t.type, count(*) AS n FROM tokens t INDEXED BY tokens_by_expiry
            WHERE t.expires_at <= ? AND t.tenant = ? AND ${having.sql} GROUP BY t.type`,
         )

@@ -2,8 +2,8 @@ import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 
 import type { Columns } from '../../columns.ts'
 
 /**
- * A statement whose rows are read as arrays. As objects, which Node makes in another microsecond, each would leave 72 bytes where
- * only the slow collector looks: V8's description of an object like no other.
+ * A statement whose rows are read as arrays. An object per row takes another microsecond, and each leaves a 72-byte hidden class that
+ * only a major garbage collection frees.
  */
 export class ReadStatement {
   readonly #statement: StatementSync

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { TamperedError } from '../../../domain/tampered-error.ts'
 import { StoreUnavailableError } from '../../port.ts'
-import type { Reading } from '../../sql/reading.ts'
+import type { Reading } from '../../sql/dialect.ts'
 import { engineReason } from '../engine-reason.ts'
 import { statementCache } from '../statement-cache.ts'
 import { ReadStatement } from './read-statement.ts'
@@ -64,7 +64,7 @@ export const readingSide = (database: DatabaseSync): ReadingSide => {
   }
 }
 
-/** Callers learn that storage is unavailable, not what the driver said. Tampering is reported as such. */
+/** Callers learn that storage is unavailable, but not what the driver said. A TamperedError passes unchanged. */
 export const unreadable = (cause: unknown): StoreUnavailableError | TamperedError =>
   cause instanceof TamperedError
     ? cause

@@ -9,13 +9,13 @@ import type { ReadingSide } from './reading-side.ts'
 export type SettledReads = {
   /** Runs the query once none of the terms' entries wait. */
   readSettled<T>(tenant: number, terms: readonly Uint8Array[], query: () => T | Promise<T>): Promise<T>
-  /** Where entries of the term wait. */
+  /** The places where entries of the term wait. */
   placesOf(tenant: number, term: Uint8Array): readonly number[]
   /** Resolves once nothing waits. */
   settleAll(): Promise<void>
 }
 
-/** To learn of an entry takes a microsecond; thousands are learnt in slices, with other requests in between. */
+/** Reading one new entry takes a microsecond. Thousands are read in slices, with other requests in between. */
 const entriesPerSlice = 2_000
 
 export const settledReads = (
@@ -25,7 +25,7 @@ export const settledReads = (
   const waiting = new WaitingEntries(database)
   const find = database.prepare('SELECT 1 FROM waiting_terms WHERE place = ? AND term = ?')
 
-  /** Looks at the entries that are remembered: they may have been moved since, and asking the writer takes a hundred times longer. */
+  /** Checks whether remembered entries still wait. They may have been moved since, and asking the writer takes a hundred times longer. */
   const stillWaits = (tenant: number, term: Uint8Array): boolean => {
     const remembered = waiting.ofTerm(tenant, term)
     const isThere = remembered.places.some(place => find.get(place, term) !== undefined)
@@ -36,14 +36,14 @@ export const settledReads = (
   const readSettled: SettledReads['readSettled'] = (tenant, terms, query) =>
     read(() => {
       if (terms.length === 0) return query()
-      // A second read makes it a snapshot: a query for tokens without a term must not find one whose entry came to wait meanwhile.
+      // Within one snapshot: a query for tokens without a term must not find a token whose entry was added meanwhile.
       snapshot.join()
       if (!waiting.catchUp(entriesPerSlice)) return nextTurn().then(() => readSettled(tenant, terms, query))
       const asked = terms.filter(term => stillWaits(tenant, term))
       if (asked.length === 0) return query()
       return writer.settle({ tenant, terms: asked }).then(() => {
         snapshot.end()
-        // Others may have come since. That does not go on: a writer that was asked for a term lets no more of its entries wait.
+        // New entries may have come since. This ends, because the writer no longer lets entries wait for a term it was asked for.
         return readSettled(tenant, terms, query)
       })
     })

@@ -16,7 +16,7 @@ export type SharedSnapshot = {
  * of its commit, reads a newer state. A read on its own opens no transaction.
  */
 export const sharedSnapshot = (database: DatabaseSync): SharedSnapshot => {
-  // Prepared: `exec` would parse them anew, at 1 µs each.
+  // Prepared, because `exec` would parse them each time, for 1 µs.
   const [begin, rollback] = [database.prepare('BEGIN'), database.prepare('ROLLBACK')]
   let reads = 0
   const end = (): void => {
@@ -26,7 +26,7 @@ export const sharedSnapshot = (database: DatabaseSync): SharedSnapshot => {
     try {
       rollback.get()
     } catch {
-      // Nothing was written, so nothing is lost. If something is wrong with storage, the next read will say so.
+      // Nothing was written, so nothing is lost. If storage has failed, the next read reports it.
     }
   }
   return {

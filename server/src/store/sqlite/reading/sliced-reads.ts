@@ -4,7 +4,7 @@ import type { TokenQuery, Turns } from '../../port.ts'
 import type { TokenRow } from '../../rows.ts'
 import { hasConditions, lookUpsOf, type SliceQuery, startsOf } from '../../sql/token-query.ts'
 
-/** What slicing needs from storage; each is one short read. */
+/** The short reads that slicing needs from storage. */
 export type SliceReads = {
   list(query: SliceQuery, page: { offset: number; limit: number }): TokenRow[]
   count(query: SliceQuery): number
@@ -14,15 +14,15 @@ export type SliceReads = {
 
 /**
  * Reads are synchronous here, so one that walks a million index entries would hold up every request. Instead it goes
- * slice by slice, and other requests run in between. Where further conditions look entries up elsewhere, each takes many
- * times as long. The first slice is short, because most answers end there.
+ * slice by slice, and other requests run in between. An entry takes many times as long if further conditions need look-ups
+ * elsewhere. The first slice is short, because most answers end there.
  */
 const firstEntries = 1_000
 const plainEntries = 20_000
 const conditionalEntries = 2_000
-/** Look-ups of a slice, some 5 ms in all: an application of fifty rules may look for each entry in a hundred places. */
+/** The look-ups of one slice, some 5 ms: for an application with fifty rules, one entry may need a hundred. */
 const lookUpsMax = 12_500
-/** If a query starts from many places, they share the entries of a slice, but none gets fewer than this. */
+/** A query that starts from many places divides the entries of a slice among them, but each gets at least this many. */
 const entriesMin = 4
 
 async function* slices(

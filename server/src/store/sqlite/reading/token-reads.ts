@@ -70,7 +70,7 @@ export const tokenReads = (side: ReadingSide, { readSettled, placesOf }: Settled
       }),
 
     findAbsentTerms: (tenant, entries) =>
-      // At one moment: an entry may be moved from the one table to the other at any time.
+      // In one snapshot, because an entry may be moved from one table to the other at any time.
       readAtOneMoment(() => {
         const isEntry = `tenant = ? AND term = ? AND created_at = ? AND token_id = ?
           AND expires_at IS ? AND tag IS ? AND signature = ?`
@@ -104,8 +104,8 @@ const sliceReads = ({ prepared, atOneMoment }: ReadingSide, tokens: TokenReader)
 })
 
 /**
- * The terms that some token has. As a list of values, SQLite looks them up with one cursor: 6 µs for the terms of all types, where
- * an EXISTS for each of them takes 12, and a statement for each even more.
+ * The terms that some token has. SQLite looks a list of values up with one cursor: 6 µs for the terms of all types. An EXISTS for each
+ * term takes 12 µs, and a statement for each even more.
  */
 const termsInUse =
   (prepared: ReadingSide['prepared']) =>

@@ -21,7 +21,7 @@ export type WriterAnswer =
 export type AskWriter = (request: WriterRequest) => Promise<WriterAnswer>
 export type Writer = {
   readonly ask: AskWriter
-  /** Ends a writer that its caller has alone; a shared one goes on serving the others. */
+  /** Ends a writer that serves only its caller. A shared one goes on serving the others. */
   close(): Promise<void>
 }
 
@@ -52,13 +52,13 @@ export const askedWriting = (writer: Writer): WritingSide => {
     },
     standalone: async (name, args) => (await askForValue({ kind: 'standalone', name, args })) as never,
     settle: async ({ tenant, terms }) => {
-      // Copied: a buffer that is cut from a pool would take the whole pool along.
+      // Copied, because a buffer from a pool would send the whole pool along.
       const some = { tenant, terms: terms.map(term => Uint8Array.from(term)) }
       await askForValue({ kind: 'settle', some })
     },
     settleSome: async () => Number(await askForValue({ kind: 'settleSome' })),
     close: async () => {
-      // First: a writer that is closing answers nothing more.
+      // Set first, because a closing writer answers nothing more.
       isClosed = true
       await writer.close()
     },

@@ -1,15 +1,14 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { BatchResult } from '../../commit-queue.ts'
-import { CounterSums } from '../../counter-sums.ts'
-import type { Conflict, Outcome, WriteSet } from '../../write-set.ts'
+import { type Conflict, CounterSums, type Outcome, type WriteSet } from '../../write-set.ts'
 import { engineReason } from '../engine-reason.ts'
 import type { PlacesOfPart, TenantTerms } from '../waiting-entries.ts'
 import { changeApplier } from './changes/apply-change.ts'
-import { counterMover } from './counter-mover.ts'
+import { counterMover } from './shared-statements.ts'
 import { storageGuard } from './storage-guard.ts'
 import { WaitingWrites, waitingDefault } from './waiting-writes.ts'
 
-/** One object for all sets: in the answer to another thread, it is then written and read once. */
+/** One object for all sets, so that an answer to another thread serializes it once. */
 const committed: Outcome = { committed: true }
 
 /** A condition failed after earlier changes of its set had been written. */
@@ -18,7 +17,7 @@ class HalfWrittenError extends Error {}
 /** Commits batches of write sets, each batch as one transaction. Knows nothing of queues and threads. */
 export class BatchWriter {
   readonly #database: DatabaseSync
-  // Prepared: `exec` would parse them anew, and ask whether they may run (open-database.ts).
+  // Prepared, because `exec` would parse and authorize them each time (open-database.ts).
   readonly #begin: StatementSync
   readonly #end: StatementSync
   readonly #apply: ReturnType<typeof changeApplier>
@@ -45,12 +44,12 @@ export class BatchWriter {
     return this.#commit(sets, false)
   }
 
-  /** Moves what waits of these terms into the index. */
+  /** Moves the waiting entries of these terms into the index. */
   settle(some: TenantTerms): void {
     this.#settle(waiting => waiting.settle(some))
   }
 
-  /** Moves some of what waits, for a short transaction; returns how many entries. */
+  /** Moves some waiting entries in a short transaction; returns how many. */
   settleSome(): number {
     return this.#settle(waiting => waiting.settleSome())
   }
@@ -78,7 +77,7 @@ export class BatchWriter {
     try {
       this.#begin.run()
     } catch (error) {
-      // Storage is locked or gone, which is not the fault of any set. One wait for the lock is enough for all of them.
+      // Storage is locked or gone, so no set is at fault. One wait for the lock is enough for all of them.
       const failed = engineReason(error)
       return sets.map(() => ({ failed }))
     }
@@ -141,7 +140,7 @@ export class BatchWriter {
   }
 }
 
-/** Up to here, looking through the changes is faster than making a set of ids, which would cost a create 2 µs. */
+/** Up to this many changes, a search is faster than a set of ids, which would cost a create 2 µs. */
 const fewChanges = 8
 
 /** Tells whether the set inserts a token. */

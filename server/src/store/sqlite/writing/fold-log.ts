@@ -1,12 +1,12 @@
 import type { DatabaseSync } from 'node:sqlite'
 
-/** How many rows change between two foldings: about five hundred pages of the log, or 3 ms. */
+/** How many rows change between two checkpoints: about five hundred pages of the log, or 3 ms. */
 const rowsBetween = 1_000
 
 /**
- * Folds the log into the file a little at a time. Left to itself SQLite does so inside a commit, which then takes 30 ms
- * for 8,000 pages: at half of the vault's maximum load, one create in a hundred took longer than 15 ms. Call the
- * returned function when a commit has been answered and the next has not arrived yet.
+ * Makes small, frequent checkpoints. By default SQLite makes a large one inside a commit, which then takes 30 ms for 8,000 pages: at
+ * half of the vault's maximum load, one create in a hundred took longer than 15 ms. Call the returned function after a commit has been
+ * answered and before the next one arrives.
  */
 export const logFolding = (database: DatabaseSync): (() => void) => {
   const changed = database.prepare('SELECT total_changes()')

@@ -1,12 +1,17 @@
 import type { IndexedToken, IndexTerm, TokenRow, WithoutTenant } from '../../rows.ts'
-import { weightOf } from '../../weight.ts'
-import type { CounterMove, Effect, GuardedChange, WriteSet } from '../../write-set.ts'
+import {
+  type CounterMove,
+  type Effect,
+  type GuardedChange,
+  type WriteSet,
+  weightOf,
+} from '../../write-set.ts'
 import { ValueReader, ValueWriter } from './packed-values.ts'
 
 /**
- * Write sets on their way to the writing thread, as one run of bytes for all of a tenant in a batch. Cloned as objects, a create
- * costs the main thread 13 µs, as JSON with base64 8, packed like this 6. Cloning would also copy the whole pool that a
- * buffer was cut from. What every create carries has a form of its own; the rarer kinds are packed name by name.
+ * Write sets on their way to the writing thread: one block of bytes for all sets of a tenant in a batch. A create costs the main
+ * thread 13 µs if cloned as objects, 8 as JSON with base64, and 6 packed like this. Cloning would also copy the whole pool that a
+ * buffer was cut from. The changes of every create have their own form; rarer kinds are packed name by name.
  */
 export type PackedSets = {
   /** Sets of one tenant, so that a writer of several processes can let tenants take turns. */
@@ -18,7 +23,7 @@ export type PackedSets = {
 
 type Terms = Extract<Effect, { kind: 'addTerms' | 'removeTerms' }>
 
-/** These mark the changes that have a form of their own. A rarer kind comes without a mark. */
+/** Marks of the changes that have their own form. Rarer kinds have no mark. */
 const row = 1
 const added = 2
 const removed = 3
@@ -27,7 +32,7 @@ const removed = 3
 const writer = new ValueWriter()
 
 export const packSets = (tenant: number, sets: readonly WriteSet[]): PackedSets => {
-  // Cleared first, not last: packing that failed half way, for lack of memory, leaves bytes behind.
+  // Cleared before, not after: packing that fails half way, for lack of memory, leaves bytes behind.
   writer.clear()
   let weight = 0
   for (const set of sets) {

@@ -24,7 +24,7 @@ const roomKeptMax = 1 << 20
  */
 export class ValueWriter {
   #room = Buffer.allocUnsafeSlow(roomAtFirst)
-  /** The same room. Numbers are written through it, because a buffer writes them byte by byte. */
+  /** The same memory. Numbers are written through it, because a Buffer writes them byte by byte. */
   #view = viewOf(this.#room)
   #end = 0
   #texts = new Map<string, number>()
@@ -37,7 +37,7 @@ export class ValueWriter {
       this.#view.setFloat64(this.#end, value, true)
       this.#end += numberBytes
     } else if (typeof value === 'string') {
-      // An id stands in the row and right after it in the index entries.
+      // An id is in the row, and right after that in the index entries.
       if (value === this.#lastText) this.#start(sameAgain, 0)
       else this.#addText(text, value)
       this.#lastText = value
@@ -88,7 +88,7 @@ export class ValueWriter {
   clear(): void {
     if (this.#room.length > roomKeptMax) this.#use(Buffer.allocUnsafeSlow(roomAtFirst))
     this.#end = 0
-    // Not `clear`: once the map is old, V8 puts whatever it needs from then on where only the slow collector looks.
+    // A new map, not `clear`: V8 would keep the table of an old map in the old generation.
     this.#texts = new Map()
     this.#lastText = undefined
   }

@@ -28,7 +28,7 @@ export const purgeDeadTenants = (prepared: (sql: string) => StatementSync, limit
   return Number(prepared(`DELETE FROM dead_tenants WHERE tenant = ${firstDead}`).run().changes)
 }
 
-/** Emptied rather than deleted, since a place is never used twice. */
+/** Emptied, not deleted, because a place is never used twice. */
 const forgetWaiting = `
   UPDATE waiting_terms SET tenant = 0, term = x'', token_id = '', tag = NULL
   WHERE tenant IN (SELECT tenant FROM dead_tenants)`

@@ -12,7 +12,7 @@ type Submitted = {
 /**
  * One writer for several processes. The sets they submit while a batch is under way become the next batch, so the
  * processes share its fsync as the requests of one process do, and none waits for a lock. If more is submitted than one commit
- * holds, tenants take turns, whichever process their sets come from. How much may wait is bounded in each process (commit-queue.ts).
+ * holds, tenants take turns, whichever process their sets come from. Each process limits how much may wait (commit-queue.ts).
  */
 export const sharedWriting = ({ ask, close }: Writer): Writer => {
   const waiting = new FairQueue<Submitted>()

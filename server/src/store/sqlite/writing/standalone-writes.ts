@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { PendingDeadlines } from '../../../domain/time/deadlines.ts'
+import type { PendingDeadlines } from '../../../domain/time/instant.ts'
 import * as columns from '../../columns.ts'
 import type { StandaloneWrites } from '../../port.ts'
 import type { KeyRow } from '../../rows.ts'
@@ -7,9 +7,8 @@ import { vaultKeys } from '../../sql/statements.ts'
 import { unwritable } from '../engine-reason.ts'
 import { prepareRead, statementCache } from '../statement-cache.ts'
 import { mendWaiting } from '../waiting-entries.ts'
-import { insertApiKey, insertApplication, insertTenantKey } from './grant-inserts.ts'
 import { purgeDeadTenants } from './purge-dead-tenants.ts'
-import { slotFiller } from './slots.ts'
+import { insertApiKey, insertApplication, insertTenantKey, slotFiller } from './shared-statements.ts'
 import { storageGuard } from './storage-guard.ts'
 
 export type StandaloneName = keyof StandaloneWrites
@@ -75,8 +74,8 @@ export const syncStandaloneWrites = (database: DatabaseSync, lockWaitMs: number)
       }),
     purgeDeadTenants: limit => transaction(() => purgeDeadTenants(prepared, limit)),
     shred: () => {
-      // Deleted bytes are zero in the newest page images; truncating the log removes the older images. Writers wait
-      // meanwhile, so while another process has a long read open (a backup), truncating is left to the next sweep.
+      // Deleted bytes are zero in the newest page images; truncating the log removes the older images. Writers wait for that.
+      // So if another process has a long read open (a backup), the next sweep truncates.
       database.exec(`PRAGMA busy_timeout = ${Math.min(lockWaitMs, shredWaitMs)}`)
       try {
         const result = prepared('PRAGMA wal_checkpoint(TRUNCATE)').get()
@@ -130,7 +129,7 @@ export const syncStandaloneWrites = (database: DatabaseSync, lockWaitMs: number)
           )
           return Number(replace.run(wrapped, purpose, version, before).changes) > 0
         }
-        // Deleting the row wipes its slot, which is then the one to fill, unless the new bytes have another length.
+        // Deleting the row wipes its slot. The new bytes fill the same slot, unless they have another length.
         const remove = prepared(
           `DELETE FROM tenant_keys WHERE tenant = ? AND purpose = ? AND version = ?
              AND EXISTS (SELECT 1 FROM slots s WHERE s.slot = tenant_keys.slot AND s.bytes = ?)`,

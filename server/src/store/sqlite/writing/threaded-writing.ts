@@ -20,7 +20,7 @@ export const threadedWriting = (options: WritingOptions): Writer => {
   const start = (): Worker => {
     const started = new Worker(new URL('./writing-thread.ts', import.meta.url), { workerData: options })
     started.on('message', (answer: WriterAnswer) => {
-      // Its end may be reported before its last answer, whose request has failed by then. The next one must not get it.
+      // The thread's exit may be reported before its last answer. That request has failed by then, and the next must not get its answer.
       if (worker !== started) return
       waiting.shift()?.resolve(answer)
       // An idle thread does not keep the process alive; requests under way do.
@@ -42,7 +42,7 @@ export const threadedWriting = (options: WritingOptions): Writer => {
     new Promise((resolve, reject) => {
       worker ??= start()
       worker.ref()
-      // This may throw for want of memory, and then nobody must wait for an answer.
+      // If this throws, for lack of memory, nothing may wait for an answer.
       worker.postMessage(message)
       waiting.push({ resolve, reject })
     })

@@ -10,15 +10,15 @@ import {
   WaitingEntries,
 } from '../waiting-entries.ts'
 
-/** How many entries gather before they are moved. In a vault of a million tokens, two then share a page of the index. */
+/** How many entries collect before they are moved. In a vault of a million tokens, two of them then share a page of the index. */
 export const waitingDefault = 32_768
 
 /** How many entries, at least, are moved or then removed for each one that is added: parts are moved whole. */
 const movesPerAdded = 2
-/** As many as a whole batch pays for. A set that is larger would take twice as long, with everybody waiting. */
+/** As many as belong to a whole batch. A larger set would take twice as long, and all others would wait. */
 const movesMax = movesPerAdded * batchWeight
 
-/** A part as full as this, when most hold a hundred, has terms that many tokens share. Those are better added at once. */
+/** Most parts hold a hundred entries. One with this many has terms that many tokens share, which are better added at once. */
 const partMax = 1_000
 
 /** How many terms that were asked for are remembered. */
@@ -30,7 +30,7 @@ const recentTerms = 4_096
 /** How many entries are moved in one transaction when nothing is added. */
 const movedAtOnce = 1_000
 
-/** Lets entries of new tokens wait, and moves them into the index (waiting-entries.ts), in the transactions of its caller. */
+/** Holds index entries of new tokens back and moves them into the index later (waiting-entries.ts), in its caller's transactions. */
 export class WaitingWrites {
   readonly #entries: WaitingEntries
   readonly #waitingMax: number
@@ -41,9 +41,9 @@ export class WaitingWrites {
   readonly #record: StatementSync
   readonly #remove: StatementSync
   readonly #addedTo = new Uint16Array(partCount)
-  /** Terms whose entries a read had moved. It looks again, and would never be done if more kept coming to wait. */
+  /** Terms that a read has asked for. Their new entries do not wait: the read looks again, and would otherwise never end. */
   readonly #asked = new Memo<true>(askedMax)
-  /** The first bytes of terms, each where others of its bytes say, and where their first entries wait. */
+  /** The first bytes of recent terms, at a position that later bytes of the term give, and the places of their first entries. */
   readonly #recent = new Float64Array(recentTerms)
   readonly #firstPlaces = new Float64Array(recentTerms)
   #added: { readonly tenant: number; readonly term: Uint8Array; readonly tokenId: string }[] = []
@@ -55,8 +55,8 @@ export class WaitingWrites {
       `INSERT INTO waiting_terms (place, tenant, term, created_at, token_id, expires_at, tag, signature)
        VALUES (?,?,?,?,?,?,?,?)`,
     )
-    // CROSS JOIN keeps the order of the list. The tenant may have been deleted since, or the token changed, which has then added
-    // the entry anew.
+    // CROSS JOIN keeps the order of the list. Since then the tenant may have been deleted, or a change of the token may have added
+    // the entry to the index.
     this.#move = database.prepare(
       `INSERT INTO terms (tenant, term, created_at, token_id, expires_at, tag, signature)
        SELECT w.tenant, w.term, w.created_at, w.token_id, w.expires_at, w.tag, w.signature
@@ -74,14 +74,14 @@ export class WaitingWrites {
     this.#remove = database.prepare('DELETE FROM waiting_terms WHERE place <= ?')
   }
 
-  /** First in each transaction. */
+  /** Called first in each transaction. */
   begin(): void {
     this.#entries.catchUp()
     this.#added = []
     this.#addedTo.fill(0)
   }
 
-  /** Appends an entry of a new token; false if it should rather be added to the index at once. */
+  /** Appends an entry of a new token. False if it should be added to the index at once instead. */
   add(tenant: number, of: IndexedToken, { term, tag }: IndexTerm): boolean {
     if (this.#entries.isBroken) return false
     const part = term[0] ?? 0
@@ -100,13 +100,13 @@ export class WaitingWrites {
     return true
   }
 
-  /** An entry that its token no longer has waits no more. */
+  /** Removes waiting entries that the token no longer has. */
   takeOut(tenant: number, { tokenId, createdAt }: IndexedToken, { term }: IndexTerm): void {
     for (const place of this.#entries.ofToken(tenant, term, tokenId))
       this.#emptyOne.run(place, term, createdAt, tokenId)
   }
 
-  /** Last in each transaction: moves entries on at the pace at which others come, so that no commit takes much longer. */
+  /** Called last in each transaction. Moves entries at the rate at which new ones come, so that no commit takes much longer. */
   moveSome(): void {
     const { newest, oldest, upTo, movedParts } = this.#entries
     const count = Math.min(movesPerAdded * this.#added.length, movesMax)
@@ -116,7 +116,7 @@ export class WaitingWrites {
     else if (newest - upTo >= this.#waitingMax) this.#record.run(newest, 0)
   }
 
-  /** Once the transaction has been committed: nobody else can have taken the places that it added. */
+  /** Called after the commit: no other writer can have taken the places that it added. */
   committed(): void {
     const { newest } = this.#entries
     this.#added.forEach(({ tenant, term, tokenId }, index) => {
@@ -125,13 +125,13 @@ export class WaitingWrites {
     this.#added = []
   }
 
-  /** Moves what waits of these terms, and returns what that was. */
+  /** Moves the waiting entries of these terms and returns them. */
   settle({ tenant, terms }: TenantTerms): PlacesOfPart[] {
     for (const term of terms) this.#asked.set(nameOf(term), true)
     return this.#moveAndEmpty(terms.map(term => this.#entries.ofTerm(tenant, term)))
   }
 
-  /** Moves some of what waits, and returns what that was. */
+  /** Moves some of the waiting entries and returns them. */
   settleSome(): PlacesOfPart[] {
     const parts: PlacesOfPart[] = []
     let count = 0
@@ -143,14 +143,14 @@ export class WaitingWrites {
     return this.#moveAndEmpty(parts)
   }
 
-  /** Once the transaction that moved them has been committed. */
+  /** Called after the transaction that moved them has been committed. */
   forget(moved: readonly PlacesOfPart[]): void {
     for (const part of moved) this.#entries.forget(part)
   }
 
   /**
-   * Many tokens share the term: a new entry goes right next to the last one, so its place in the index is not random. The first
-   * entry, of which that could not be known, goes there as well: reads of such terms are frequent and need not wait for it.
+   * Many tokens share the term, so a new entry goes right next to the last one, and its place in the index is not random. This also
+   * moves the first entry, which was added before that was known: reads of such terms are frequent and should not have to move it.
    */
   #moveFirst(slot: number, part: number): void {
     const place = this.#firstPlaces[slot] ?? 0

@@ -15,7 +15,7 @@ export type WritingOptions = {
   readonly path: string
   /** How long a write waits for another process, such as the command line, to finish its own. */
   readonly lockWaitMs: number
-  /** How many index entries gather before they are moved (waiting-writes.ts). */
+  /** How many index entries collect before they are moved (waiting-writes.ts). */
   readonly waitingMax?: number | undefined
 }
 
@@ -26,9 +26,9 @@ export type WritingSide = {
     name: Name,
     args: StandaloneArgs<Name>,
   ): Promise<StandaloneResult<Name>>
-  /** Moves what waits of these terms into the index (waiting-entries.ts). */
+  /** Moves the waiting entries of these terms into the index (waiting-entries.ts). */
   settle(some: TenantTerms): Promise<void>
-  /** Moves some of what waits, whatever it is; returns how many entries. */
+  /** Moves some waiting entries into the index; returns how many. */
   settleSome(): Promise<number>
   close(): Promise<void>
 }

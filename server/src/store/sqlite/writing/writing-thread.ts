@@ -16,7 +16,7 @@ const writer = new BatchWriter(database, waitingMax)
 const writes = syncStandaloneWrites(database, lockWaitMs)
 const foldLog = logFolding(database)
 
-/** How long there is nothing to do before index entries that wait are moved, so that reads seldom have to wait for that. */
+/** How long the thread is idle before it moves waiting index entries, so that reads seldom have to wait for that. */
 const restMs = 100
 let rest: NodeJS.Timeout | undefined
 
@@ -24,7 +24,7 @@ const moveOn = (): void => {
   try {
     if (writer.settleSome() > 0) rest = setTimeout(moveOn, 0)
   } catch {
-    // Reads can still have them moved, and are told if that fails too.
+    // Reads can still ask for the move, and get the error if that fails, too.
   }
 }
 

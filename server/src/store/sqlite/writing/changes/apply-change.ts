@@ -2,10 +2,8 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { Conflict, Effect, GuardedChange } from '../../../write-set.ts'
 import type { WaitingWrites } from '../waiting-writes.ts'
 import type { Effects, Guards } from './appliers.ts'
-import { grantEffects } from './grant-effects.ts'
-import { tenantGuards } from './tenant-guards.ts'
-import { tokenEffects } from './token-effects.ts'
-import { tokenGuards } from './token-guards.ts'
+import { grantEffects, tenantGuards } from './tenant-changes.ts'
+import { tokenEffects, tokenGuards } from './token-changes.ts'
 
 export type ApplyChanges = {
   guarded(tenant: number, change: GuardedChange): Conflict | undefined
@@ -18,7 +16,7 @@ export const changeApplier = (database: DatabaseSync, waiting: WaitingWrites): A
   const guards: Guards<GuardedChange['kind']> = { ...tokenGuards(database), ...tenantGuards(database) }
   const effects: Effects<Effect['kind']> = { ...tokenEffects(database, waiting), ...grantEffects(database) }
 
-  // Types ensure that both tables are complete; only the pairing of a kind with its change is lost in the look-up.
+  // The types ensure that both tables are complete. Only the link between a kind and its change is lost in the look-up.
   return {
     guarded: (tenant, change) =>
       (guards[change.kind] as (tenant: number, change: GuardedChange) => Conflict | undefined)(

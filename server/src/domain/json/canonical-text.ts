@@ -1,6 +1,6 @@
-import { type ExactNumber, exactNumber, isExactNumber } from './json.ts'
+import { type ExactNumber, exactNumber, getOwn, isExactNumber, type Json } from './json.ts'
 
-/** The number that a text of JSON stands for; one that no double holds stays exact (C7). */
+/** The value of a JSON number. A number that no double holds stays exact (C7). */
 export const numberFrom = (source: string): number | ExactNumber => {
   const double = Number(source)
   return doubleHolds(source, double) ? double : exactNumber(source)
@@ -40,7 +40,7 @@ const zerosMax = 1_000
  */
 export const plainDecimal = (value: number | ExactNumber): string => {
   const text = isExactNumber(value) ? value.rawJSON : String(value)
-  // As doubles are written, unless they are huge or tiny.
+  // JavaScript writes doubles in plain digits, unless they are huge or tiny.
   if (typeof value === 'number' && !text.includes('e')) return text
   const canonical = canonicalDecimal(text)
   const [, sign = '', digits = '', power = ''] = /^(-?)(\d+)e(-?\d+)$/.exec(canonical) ?? []
@@ -58,4 +58,20 @@ const trimZeros = (digits: string): string => {
   let end = digits.length
   while (end > 0 && digits.charCodeAt(end - 1) === 48) end--
   return digits.slice(0, end)
+}
+
+/**
+ * One text per JSON value, the input of fingerprints (C14): RFC 8785, plus two cases that it leaves out. A number that
+ * a double cannot hold is written as its exact decimal, in a form that no double is written in. A lone surrogate is
+ * written as its escape, where the RFC requires an error: C7 keeps strings to the code unit.
+ */
+export const canonicalText = (value: Json): string => {
+  if (isExactNumber(value)) return canonicalDecimal(value.rawJSON)
+  if (Array.isArray(value)) return `[${value.map(canonicalText).join(',')}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  // `sort` orders by UTF-16 code units by default, as the RFC requires.
+  const members = Object.keys(value)
+    .sort()
+    .map(key => `${JSON.stringify(key)}:${canonicalText(getOwn(value, key) ?? null)}`)
+  return `{${members.join(',')}}`
 }
