@@ -92,6 +92,7 @@ onSqliteAlone(
       await ask(keys.other, [stranger, payer(keys.other)])
       await vault.tenant({ owner })
       await ask(keys.owner, [payer(keys.owner)])
+      await ask(keys.other, [payer(keys.other)])
       await ask(newApiKeyText('private'), [stranger])
       await ask('no key at all', [stranger])
     })
@@ -282,11 +283,10 @@ describe('the memory that a request takes', () => {
                 const socket = await open(vault, head(line, keys.owner, ...fields).repeat(count))
                 socket.pause()
                 let calm = 0
-                while (calm < 200) {
-                  await nextTurn()
-                  const { held } = vault.service.memory
-                  calm = held > 0 ? calm + 1 : 0
-                }
+                await until(() => {
+                  calm = vault.service.memory.held > 0 ? calm + 1 : 0
+                  return calm === 200
+                })
                 if (way === 'leaves') socket.resetAndDestroy()
                 else {
                   let got = 0
