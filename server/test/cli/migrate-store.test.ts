@@ -233,13 +233,16 @@ describe('migrate-store', () => {
         await assert.rejects(openPostgres(settingsOf(database.url)), ({ cause }: Error) =>
           unfinished.test(String(cause)),
         )
-        const [finding] = JSON.parse((await site.run(['doctor', '--json', ...keyFile], env)).stdout)
+        const examined = await site.run(['doctor', '--json', ...keyFile], env)
+        assert.equal(examined.code, 1, examined.stderr)
+        const [finding] = JSON.parse(examined.stdout)
         assert.match(finding.problem, unfinished)
         assert.match(finding.byHand, /^run the same strongroom migrate-store again/)
         await assert.rejects(openArrivingVault(settingsOf(database.url), 'another'), /is of another source/)
 
         const [args] = moving(vault, '--json')
-        const { code, stdout } = await site.run(args, env)
+        const { code, stdout, stderr } = await site.run(args, env)
+        assert.equal(code, 0, stderr)
         const { done, rows } = JSON.parse(stdout)
         assert.deepEqual({ code, done, tokens: rows.tokens }, { code: 0, done: true, tokens: 1 })
         await (await openPostgres(settingsOf(database.url))).close()
