@@ -16,7 +16,7 @@ export const pace = {
   searchFirstRows: 50,
   searchBatchRows: 500,
   /** Bytes of long rows that a page or a search holds at a time. */
-  pageBatchBytes: 1 << 22,
+  pageBatchBytes: 1 << 21,
 
   /** How long after an index report the next one starts. */
   reportIntervalMs: 3_600_000,

@@ -1,4 +1,5 @@
 import type { Endpoint } from '../contract/endpoint.ts'
+import { VaultError } from '../domain/errors.ts'
 import { getOwn, isJsonObject } from '../domain/json/json.ts'
 import { isPage, type Page } from '../operations/finding/page.ts'
 import type { ByteAccount } from '../scheduling/byte-budget.ts'
@@ -58,7 +59,9 @@ const sendWhole = (
 }
 
 /** From this many characters on, a page is sent while it is being made, so that it is never in memory as a whole. */
-const streamedFrom = 1 << 20
+const streamedFrom = 1 << 19
+/** What a page that is sent like that is taken to hold: rows, tokens and text. */
+const streamBytes = 1 << 22
 
 /** A fault that is found when a part was sent already ends the connection, so that nobody takes the part for the whole. */
 const sendPage = async (
@@ -77,7 +80,7 @@ const sendPage = async (
       separator = ','
       if (text.length < streamedFrom) continue
       if (stream === undefined) {
-        memory.keep(2 * streamedFrom)
+        if (!memory.hold(streamBytes)) throw new VaultError('overloaded')
         stream = exchange.stream(status, headers)
         text = `{"data":[${text}`
       }

@@ -1,4 +1,5 @@
-import type { AddressInfo, Socket } from 'node:net'
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type TlsOptions, Server as TlsServer } from 'node:tls'
 import type { Endpoint } from '../contract/endpoint.ts'
@@ -16,6 +17,7 @@ import { refuse, serve } from './pipeline.ts'
 import type { PipelineOptions } from './pipeline-options.ts'
 import { RouteTable } from './routes.ts'
 import { problemSender } from './send-problem.ts'
+import { canSharePorts, requireFreePort } from './shared-port.ts'
 
 export type Address = { readonly host: string; readonly port: number; readonly isShared?: boolean }
 
@@ -27,6 +29,12 @@ export type HttpServer = {
   /** Answers what is in flight, for at most the given time. */
   close(drainTimeoutMs: number): Promise<void>
 }
+
+/**
+ * The event loop accepts one connection a turn from each socket that listens. With these beside the first one, a crowd that opens a
+ * thousand connections a second keeps nobody from being accepted while turns take milliseconds.
+ */
+const acceptorsMore = 15
 
 /** The HTTP service: connections → exchanges → routes → the pipeline of an endpoint. */
 export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptions }): HttpServer => {
@@ -43,6 +51,11 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
   // A connection counts from the moment it is accepted, before a TLS handshake.
   const sockets = new Set<Socket>()
   let isTimeUp = false
+  const acceptors = Array.from({ length: canSharePorts ? acceptorsMore : 0 }, () =>
+    createServer({ allowHalfOpen: options.tls === undefined, noDelay: true }, socket =>
+      server.emit('connection', socket),
+    ),
+  )
   server.on('connection', (socket: Socket) => {
     // The server still accepts those that wait when it is told to stop, however little time it has.
     if (isTimeUp) {
@@ -53,14 +66,14 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
     socket.once('close', () => sockets.delete(socket))
   })
   return {
-    listen: ({ host, port, isShared = false }) =>
-      new Promise((resolve, reject) => {
-        server.once('error', reject)
-        server.listen({ host, port, reusePort: isShared, backlog: pace.connectionsWaiting }, () => {
-          server.off('error', reject)
-          resolve({ host, port: (server.address() as AddressInfo).port, isShared })
-        })
-      }),
+    listen: async ({ host, port: wanted, isShared = false }) => {
+      if (!isShared && canSharePorts && wanted !== 0) await requireFreePort({ host, port: wanted })
+      const options = { host, reusePort: canSharePorts, backlog: pace.connectionsWaiting }
+      await once(server.listen({ ...options, port: wanted }), 'listening')
+      const { port } = server.address() as AddressInfo
+      for (const acceptor of acceptors) await once(acceptor.listen({ ...options, port }), 'listening')
+      return { host, port, isShared }
+    },
     renewTls: tls => {
       if (server instanceof TlsServer) server.setSecureContext(tls)
     },
@@ -71,7 +84,8 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
       }, drainTimeoutMs)
       // Requests that arrived before the stop are still accepted and read, and are then in flight.
       for (let turn = 0; turn < pace.loopTurnsBeforeClosing; turn++) await nextTurn()
-      await listener.close()
+      const closed = acceptors.map(acceptor => once(acceptor.close(), 'close'))
+      await Promise.all([listener.close(), ...closed])
       clearTimeout(cut)
     },
   }

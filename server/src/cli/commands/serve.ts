@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import type { Config } from '../../config/config.ts'
+import { requireFreePort } from '../../http/shared-port.ts'
 import { warnOfClocks } from '../clocks.ts'
 import type { Run } from '../command.ts'
 import { configuredKeyProvider } from '../key-providers/configured-key-provider.ts'
@@ -10,7 +11,6 @@ import { configuredStorage } from '../storage/configured-storage.ts'
 import { openOrMake } from '../storage/with-vault.ts'
 import { readTlsFiles } from '../tls.ts'
 import { runWorkers } from '../workers/primary.ts'
-import { requireFreePort } from '../workers/shared-port.ts'
 import type { WorkerContext } from '../workers/worker.ts'
 
 /** C35: production. Starts only with an explicit key provider and storage, and prints no key. */

@@ -108,6 +108,8 @@ export class NodeExchange implements Exchange {
   }
 
   #begin(status: number, headers: AnswerHeaders): void {
+    // Under overload the rest of a body is not worth reading.
+    if (status === 503 && !this.#request.complete) headers.connection = 'close'
     // While the service stops, an answer must close its connection, which would otherwise be kept alive.
     const isLast = this.#connection.endsWith(this)
     this.#response.writeHead(status, isLast ? { ...headers, Connection: 'close' } : headers)

@@ -7,7 +7,7 @@ import type { Caller, Vault } from '../vault/vault.ts'
 
 /** How long the rows of a tenant have been lately, in bytes. */
 const rowBytes = new WeakMap<TenantKeys, number>()
-const rowBytesUnknown = 160 << 10
+const rowBytesUnknown = 256 << 10
 
 /** The rows of a page in list order, as many at a time as may be held in memory. Short rows come all at once. */
 export async function* rowsInBatches(

@@ -39,7 +39,14 @@ export const openTokens = async (
 ): Promise<Token[]> => {
   const now = vault.clock()
   const ids = rows.filter(row => mayHaveTransients(row, now)).map(row => row.id)
-  if (ids.length === 0) return rows.map(row => openTokenRow(row, [], caller.keys))
+  if (ids.length === 0) {
+    const tokens: Token[] = []
+    for (const row of rows) {
+      if (!caller.work.hasTurn) await caller.work.turn()
+      tokens.push(openTokenRow(row, [], caller.keys))
+    }
+    return tokens
+  }
   const whole = await vault.store.getTokens(caller.tenantNumber, ids)
   if (!caller.work.hasTurn) await caller.work.turn()
   return rows.flatMap(row => {
