@@ -62,6 +62,7 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
       socket.destroy()
       return
     }
+    options.scheduler.noteArrival()
     sockets.add(socket)
     socket.once('close', () => sockets.delete(socket))
   })

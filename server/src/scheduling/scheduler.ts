@@ -34,6 +34,9 @@ export class Scheduler {
   #slice = 0
   #sliceBegan = 0
   #lastSlice = 0
+  /** Connections since the last round. */
+  #arrivals = 0
+  #hurriedUntil = 0
 
   constructor({
     now = () => performance.now(),
@@ -53,6 +56,11 @@ export class Scheduler {
     return new Work(this, this.#queueOf(backgroundTenant, name))
   }
 
+  /** Somebody wants to connect. While many do, slices and rounds are short, because each turn of the event loop accepts only a few. */
+  noteArrival(): void {
+    if (++this.#arrivals >= crowd) this.#hurriedUntil = this.#now() + hurryMs
+  }
+
   /** The slice that is running, or undefined between slices. */
   get slice(): number | undefined {
     return this.#slice === 0 ? undefined : this.#slice
@@ -67,7 +75,9 @@ export class Scheduler {
 
   /** @internal Whether the work's turn is not over yet. */
   holds(slice: number): boolean {
-    return slice !== 0 && slice === this.#slice && this.#now() - this.#sliceBegan < sliceMs
+    if (slice === 0 || slice !== this.#slice) return false
+    const now = this.#now()
+    return now - this.#sliceBegan < (now < this.#hurriedUntil ? hurriedMs : sliceMs)
   }
 
   /** @internal */
@@ -137,6 +147,7 @@ export class Scheduler {
 
   /** Groups follow one another until the round is over. */
   #runGroup(roundBegan: number): void {
+    this.#arrivals = 0
     const group = this.#take()
     this.#lastSlice++
     this.#slice = this.#lastSlice
@@ -150,7 +161,8 @@ export class Scheduler {
         this.#slice = 0
         charge(group, now - this.#sliceBegan)
         if (this.#waiting.length === 0) this.#isRoundDue = false
-        else if (now - roundBegan < roundMs) this.#runGroup(roundBegan)
+        else if (now - roundBegan < (now < this.#hurriedUntil ? hurriedMs : roundMs))
+          this.#runGroup(roundBegan)
         else setImmediate(() => this.#runGroup(this.#now()))
       }),
     )
@@ -201,6 +213,10 @@ const groupMs = 4
 const groupTurnsMax = 32
 /** How long groups follow one another before sockets are read again. */
 const roundMs = 4
+/** As many connections between two rounds are a crowd; how long slices and rounds are then, and for how long. */
+const crowd = 8
+const hurriedMs = 1
+const hurryMs = 20
 /** A turn that takes longer than this runs alone. */
 const lightMs = 0.25
 /** What a turn of a key is expected to take of which nothing is known: it runs alone. */
