@@ -143,9 +143,10 @@ const meetings: Readonly<Record<ErrorCode, { readonly code: string; readonly mee
     code: 'overloaded',
     meet: async ({ vault, owner }) => {
       const body = { type: 'token', data: 'x'.repeat(1_000_000) }
-      const arriving = await Promise.all(
-        Array.from({ length: 25 }, () => holdRequest(vault, 'POST', '/tokens', { key: owner, body })),
-      )
+      const arriving: Awaited<ReturnType<typeof holdRequest>>[] = []
+      // As many megabytes as a key may hold on their way.
+      while (arriving.length < 25)
+        arriving.push(await holdRequest(vault, 'POST', '/tokens', { key: owner, body }))
       const refused = await vault.post('/tokens', owner, body)
       await Promise.all(arriving.map(({ finish }) => finish()))
       return refused

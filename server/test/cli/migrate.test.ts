@@ -227,24 +227,24 @@ describe('a vault on a database server', () => {
   for (const [what, change, name] of [
     [
       'with a body that keeps a key alive',
-      "replace(pg_get_functiondef('apply_grants_2'::regproc), 'FROM api_keys WHERE', 'FROM api_keys WHERE false AND')",
-      'apply_grants_2',
+      "replace(pg_get_functiondef('apply_grants'::regproc), 'FROM api_keys WHERE', 'FROM api_keys WHERE false AND')",
+      'apply_grants',
     ],
     [
       'with a comment more',
-      "replace(pg_get_functiondef('apply_changes_3'::regproc), 'BEGIN', 'BEGIN --')",
-      'apply_changes_3',
+      "replace(pg_get_functiondef('apply_changes'::regproc), 'BEGIN', 'BEGIN --')",
+      'apply_changes',
     ],
-    ["with its owner's rights", "'ALTER FUNCTION apply_changes_3 SECURITY DEFINER'", 'apply_changes_3'],
+    ["with its owner's rights", "'ALTER FUNCTION apply_changes SECURITY DEFINER'", 'apply_changes'],
     [
       'that finds tables elsewhere',
-      "'ALTER FUNCTION apply_changes_3 SET search_path = planted'",
-      'apply_changes_3',
+      "'ALTER FUNCTION apply_changes SET search_path = planted'",
+      'apply_changes',
     ],
     [
       'that answers to other arguments as well',
-      "'CREATE FUNCTION move_counters_2(bigint, integer, json) RETURNS void LANGUAGE sql AS ''SELECT'''",
-      'move_counters_2',
+      "'CREATE FUNCTION move_counters(bigint, integer, json) RETURNS void LANGUAGE sql AS ''SELECT'''",
+      'move_counters',
     ],
   ] as const)
     test(`doctor names a function of the vault ${what} (C29.4, C35)`, async () => {
@@ -252,9 +252,12 @@ describe('a vault on a database server', () => {
       assert.equal((await site.run(['migrate', ...site.keys], env)).code, 0)
       const client = new pg.Client(empty.url)
       await client.connect()
-      const { rows } = await client.query(`SELECT ${change} AS sql`)
-      await client.query(rows[0].sql)
-      await client.end()
+      try {
+        const { rows } = await client.query(`SELECT ${change} AS sql`)
+        await client.query(rows[0].sql)
+      } finally {
+        await client.end()
+      }
       const { code, stdout } = await site.run(['doctor', '--json', ...site.keys], env)
       const [finding, ...others] = JSON.parse(stdout)
       assert.deepEqual([code, others], [1, []])
