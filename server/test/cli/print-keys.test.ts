@@ -41,7 +41,10 @@ describe('keys that cannot be shown', { timeout: 120_000 }, () => {
     assert.equal(list.code, 0)
     const [, listed = ''] = list.stdout.split('\n')
     const id = listed.split(' ')[0] ?? ''
-    const made = await follow(stderr.replace('<id>', id), /strongroom key create[^:;\n]*? --tenant \S+ --app \S+/)
+    const made = await follow(
+      stderr.replace('<id>', id),
+      /strongroom key create[^:;\n]*? --tenant \S+ --app \S+/,
+    )
     assert.equal(made.code, 0)
     assert.match(made.stdout, /^key +key_/m)
   })
@@ -49,7 +52,10 @@ describe('keys that cannot be shown', { timeout: 120_000 }, () => {
   test('app create and key create say so, and what to do (C35.3)', async () => {
     const wish = ['--tenant', tenant, '--name', 'A', '--type', 'public', '--permissions', 'token:create']
     const ofApp = await unread('app', 'create', ...wish)
-    assert.match((await follow(ofApp, /strongroom key create[^:;\n]*? --tenant \S+ --app \S+/)).stdout, /^key +key_/m)
+    assert.match(
+      (await follow(ofApp, /strongroom key create[^:;\n]*? --tenant \S+ --app \S+/)).stdout,
+      /^key +key_/m,
+    )
     const ofKey = await unread('key', 'create', '--tenant', tenant, '--app', app)
     const revoked = await follow(ofKey, /strongroom key revoke \S+[^:;\n]*? --tenant \S+ --app \S+/)
     assert.deepEqual([revoked.code, revoked.stderr], [0, ''])

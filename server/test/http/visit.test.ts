@@ -173,13 +173,13 @@ describe('the memory that a request takes', () => {
           204,
           'a preflight with a body',
           () =>
-            head(
+            `${head(
               'OPTIONS /tokens',
               undefined,
               `Origin: ${origin}`,
               'Access-Control-Request-Method: POST',
               'Content-Length: 2',
-            ) + '{}',
+            )}{}`,
         ],
       ]
       for (const [status, what, bytes] of answered)
