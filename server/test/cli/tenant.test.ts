@@ -245,7 +245,11 @@ describe('tenants, while a server is running', () => {
     const left: string[] = (await site.json('tenant', 'list')).map(({ id }: { id: string }) => id)
     assert.ok(!left.includes(gone.tenant_id) && left.includes(other.tenant_id))
     const again = await site.run(['tenant', 'delete', gone.tenant_id, '--yes', ...site.vault])
-    assertRefused(again, 1, /tenant delete: there is no such tenant: strongroom tenant list( --\S+ \S+)+ shows those that there are$/m)
+    assertRefused(
+      again,
+      1,
+      /tenant delete: there is no such tenant: strongroom tenant list( --\S+ \S+)+ shows those that there are$/m,
+    )
   })
 })
 
