@@ -1,10 +1,17 @@
 import type { ListPosition } from '../domain/tokens/list-position.ts'
+import type { GrownLog, StartedLogHead } from './port.ts'
 import type {
   ApiKeyRow,
   ApplicationRow,
   Counter,
   IndexEntry,
   KeyRow,
+  LogBlockRow,
+  LogCheckpointRow,
+  LogHead,
+  LogLeafRow,
+  LogOwnerRow,
+  LogTreeRow,
   MatchRow,
   ResultRow,
   TenantRow,
@@ -159,6 +166,53 @@ export const keyRow = (row: Columns): KeyRow => ({
   purpose: text(row.purpose),
   version: integer(row.version),
   wrapped: bytes(row.wrapped),
+})
+
+export const logBlock = (row: Columns): LogBlockRow => ({
+  tenant: integer(row.tenant),
+  writer: integer(row.writer),
+  first: integer(row.first_record),
+  records: integer(row.records),
+  kept: row.kept === null || row.kept === undefined ? null : bytes(row.kept),
+  firstAt: integer(row.first_at),
+  lastAt: integer(row.last_at),
+  sealed: bytes(row.sealed),
+})
+
+export const logHead = (row: Columns): LogHead => ({
+  tenant: integer(row.tenant),
+  writer: integer(row.writer),
+  size: integer(row.size),
+})
+
+export const startedLogHead = (row: Columns): StartedLogHead => ({
+  ...logHead(row),
+  start: integer(row.start),
+})
+
+export const logTree = (row: Columns): LogTreeRow => ({ ...logHead(row), sealed: bytes(row.sealed) })
+
+export const grownLog = (row: Columns): GrownLog => ({
+  head: logHead(row),
+  tree: row.tree_size === null ? undefined : logTree({ ...row, size: row.tree_size }),
+})
+
+export const logOwner = (row: Columns): LogOwnerRow => ({
+  tenant: integer(row.tenant),
+  id: text(row.tenant_id),
+})
+
+export const logCheckpoint = (row: Columns): LogCheckpointRow => ({
+  size: integer(row.size),
+  at: integer(row.at),
+  note: text(row.note),
+  sealed: bytes(row.sealed),
+})
+
+export const logLeaf = (row: Columns): LogLeafRow => ({
+  position: integer(row.position),
+  ...logHead(row),
+  root: bytes(row.root),
 })
 
 export const counter = (row: Columns): Counter => ({

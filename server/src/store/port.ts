@@ -8,6 +8,12 @@ import type {
   IndexEntry,
   KeyRow,
   LeaseRow,
+  LogBlockRow,
+  LogCheckpointRow,
+  LogHead,
+  LogLeafRow,
+  LogOwnerRow,
+  LogTreeRow,
   MatchRow,
   NewTenant,
   ResultRow,
@@ -16,7 +22,7 @@ import type {
   TransientRow,
   UsedApiKeyRow,
 } from './rows.ts'
-import type { Match, Outcome, WriteSet } from './write-set.ts'
+import type { LogPart, Match, Outcome, WriteSet } from './write-set.ts'
 
 /**
  * The durability that every engine promises. Storage is untrusted: it gets sealed bytes and keyed hashes, and nothing
@@ -72,6 +78,29 @@ export type Store = StandaloneWrites & {
   /** What a background job recorded for the tenant under this name. */
   getReport(tenant: number, name: string): Promise<Uint8Array | undefined>
 
+  /**
+   * Blocks of a log: for each cursor those of its writer that hold records from that number on, in order; backwards those that hold
+   * records below it, newest first. At most `limit` blocks per writer. A block that was committed late is never behind a cursor (L3).
+   */
+  readLog(
+    tenant: number,
+    cursors: readonly LogCursor[],
+    options: { readonly limit: number; readonly backwards?: boolean },
+  ): Promise<LogBlockRow[]>
+  /** The log's writers: how many records each has made, and the first one that is still stored. */
+  listLogHeads(tenant: number): Promise<StartedLogHead[]>
+  /** Logs that have grown since their tree did, with their trees. */
+  listGrownLogs(limit: number): Promise<GrownLog[]>
+  getLogTree(tenant: number, writer: number): Promise<LogTreeRow | undefined>
+  /** By number, those after this one. */
+  listLogOwners(after: number, limit: number): Promise<LogOwnerRow[]>
+  findLogOwner(tenantId: string): Promise<LogOwnerRow | undefined>
+  newestCheckpoint(): Promise<LogCheckpointRow | undefined>
+  /** By size, those larger than this. */
+  scanCheckpoints(after: number, limit: number): Promise<LogCheckpointRow[]>
+  /** Leaves of the checkpoints' tree from this position on. */
+  scanLogLeaves(from: number, limit: number): Promise<LogLeafRow[]>
+
   listVaultKeys(): Promise<KeyRow[]>
   getTenant(tenant: number): Promise<TenantRow | undefined>
   listTenants(): Promise<TenantRow[]>
@@ -112,8 +141,21 @@ export type StandaloneWrites = {
   /** Removes every byte of deleted rows from the engine's files, as far as the engine owns them. Throws if it could not. */
   shred(): Promise<void>
 
-  /** Stores the whole tenant and assigns its number. */
-  createTenant(tenant: NewTenant): Promise<number>
+  /** Stores the whole tenant with the first record of its log, and assigns its number. */
+  createTenant(tenant: NewTenant, log?: LogPart): Promise<number>
+  /** Stores a tree in place of the one of this size, or of none (null); false if another is stored. */
+  putLogTree(tree: LogTreeRow, ifSize: number | null): Promise<boolean>
+  /** Appends leaves and the checkpoint over them if the newest checkpoint has this size, or if there is none (null). */
+  putCheckpoint(
+    checkpoint: LogCheckpointRow,
+    leaves: readonly LogLeafRow[],
+    ifSize: number | null,
+  ): Promise<boolean>
+  /**
+   * Replaces the tree's state, which keeps the edge at the cut, and then deletes, batch by batch, the blocks whose records all come
+   * before this one (L7). False if the tree has changed; then nothing is deleted.
+   */
+  cutLog(tree: LogTreeRow, ifSealed: Uint8Array, before: number): Promise<boolean>
   /** Stores the vault's own keys unless it already has some, and returns those now stored. */
   ensureVaultKeys(keys: readonly KeyRow[]): Promise<KeyRow[]>
   /** Stores a key of the vault or of a tenant as it is wrapped now, and returns whether it was still stored as it was before. */
@@ -134,6 +176,11 @@ export type StandaloneWrites = {
   /** Gives up those of these leases that belong to the holder. */
   releaseLeases(holder: string, names: readonly string[]): Promise<void>
 }
+
+/** A place in a writer's records. */
+export type LogCursor = { readonly writer: number; readonly from: number }
+export type StartedLogHead = LogHead & { readonly start: number }
+export type GrownLog = { readonly head: LogHead; readonly tree: LogTreeRow | undefined }
 
 /** The vault itself, or the number of a tenant. */
 export type KeyOwner = 'vault' | number

@@ -105,6 +105,50 @@ export type KeyRow = { readonly purpose: string; readonly version: number; reado
 /** Which node does a job that only one should do at a time. */
 export type LeaseRow = { readonly name: string; readonly holder: string; readonly until: number }
 
+/** The log of the vault's operator, which belongs to no tenant. Tenants are numbered from 1. */
+export const operatorLog = 0
+
+/** One row of a log: records that became durable together, sealed as one (L3). */
+export type LogBlockRow = {
+  /** The number of a tenant, or `operatorLog`. */
+  readonly tenant: number
+  /** 0 on the embedded engine. On PostgreSQL 0 to 31, shared by nodes. */
+  readonly writer: number
+  /** The number of its first record. Numbers have no gaps per tenant and writer, and start at 0. */
+  readonly first: number
+  /** How many of its records count. */
+  readonly records: number
+  /**
+   * One bit for each record that was sealed, if some belong to write sets that were dropped: bit `i & 7` of byte `i >> 3` is set if
+   * record `i` counts. Null if all of them do.
+   */
+  readonly kept: Uint8Array | null
+  /** The earliest and the latest time of its records. */
+  readonly firstAt: number
+  readonly lastAt: number
+  readonly sealed: Uint8Array
+}
+
+/** How many records a writer has made for a log, those included that were cut off since. */
+export type LogHead = { readonly tenant: number; readonly writer: number; readonly size: number }
+
+/** How far the tree over a writer's records has grown; its state is sealed (L4). */
+export type LogTreeRow = LogHead & { readonly sealed: Uint8Array }
+
+/** A signed statement about the tree of `size` leaves. */
+export type LogCheckpointRow = {
+  readonly size: number
+  readonly at: number
+  readonly note: string
+  readonly sealed: Uint8Array
+}
+
+/** A leaf of the checkpoints' tree: a log that grew, with the root of its own tree. */
+export type LogLeafRow = LogHead & { readonly position: number; readonly root: Uint8Array }
+
+/** Whose log it is. Outlives the tenant. */
+export type LogOwnerRow = { readonly tenant: number; readonly id: string }
+
 export type Counter = {
   readonly name: string
   readonly value: number

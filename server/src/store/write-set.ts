@@ -11,14 +11,39 @@ import type {
 
 /**
  * What one operation wants to change. A write set is applied whole or not at all, and only if every condition in it
- * holds. It is plain data, so the writer may be on another thread or another machine.
+ * holds. Apart from its log it is plain data, so the writer may be on another thread or another machine.
  */
 export type WriteSet = {
   readonly tenant: number
   readonly guarded: readonly GuardedChange[]
   readonly effects: readonly Effect[]
   readonly counters: readonly CounterMove[]
+  /**
+   * What it adds to the log of its tenant; null if it is bookkeeping, which is no act (L1). A set with nothing but a log needs no
+   * living tenant.
+   */
+  readonly log: LogPart | null
 }
+
+/** Records of acts. The parts of a tenant's sets that are committed together are sealed together, as one block. */
+export type LogPart = {
+  readonly records: number
+  /** About how long its sealed form will be. */
+  readonly bytes: number
+  /** Seals the records of this part and then those of the others, in order. */
+  sealWith(others: readonly LogPart[]): SealedLog
+}
+
+export type SealedLog = {
+  /** The earliest and the latest time of its records. */
+  readonly firstAt: number
+  readonly lastAt: number
+  readonly sealed: Uint8Array
+}
+
+/** Whether the set changes anything but the log. */
+export const changesContent = ({ guarded, effects, counters }: Omit<WriteSet, 'log'>): boolean =>
+  guarded.length + effects.length + counters.length > 0
 
 /** Whether the set changes grants or a tenant's keys, which makes anything cached of them out of date. */
 export const changesGrants = ({ guarded }: WriteSet): boolean =>
@@ -97,9 +122,9 @@ const bytesPerRow = 1_024
  * How much work a set is for storage, in rows; bytes are counted as rows. On the embedded engine a row takes 8 to 25 µs of the writing
  * thread, more in a large vault (docs/decisions/0022).
  */
-export const weightOf = ({ guarded, effects, counters }: WriteSet): number => {
+export const weightOf = ({ guarded, effects, counters, log }: WriteSet): number => {
   let rows = 1 + guarded.length + counters.length
-  let bytes = 0
+  let bytes = log === null ? 0 : log.bytes
   for (const change of guarded) if ('row' in change) bytes += bytesIn(change.row)
   for (const effect of effects) {
     if ('terms' in effect) rows += effect.terms.length

@@ -253,7 +253,7 @@ onEveryEngine('delete the tenant', vault => {
       kind: 'insertTenantKey',
       row: { purpose: 'data', version: 2, wrapped: new Uint8Array(60) },
     }
-    const rotation = vault().store.commit({ tenant, guarded: [change], effects: [], counters: [] })
+    const rotation = vault().store.commit({ tenant, guarded: [change], effects: [], counters: [], log: null })
     await gate.waiting(2)
     gate.open()
     assert.deepEqual(await rotation, { committed: false, conflict: 'tenantGone' })
@@ -275,6 +275,7 @@ onEveryEngine('delete the tenant', vault => {
         guarded: [{ kind: 'reviseTenant', ifRevision }],
         effects: [{ kind: 'deleteTenant' }],
         counters: [],
+        log: null,
       }
       assert.deepEqual(await store.commit(deletion), { committed: true })
       return listTenantKeys(number)

@@ -107,7 +107,7 @@ onEveryEngine('delete a token', vault => {
     assert.ok(old)
     await vault().delete(`/tokens/${token.id}`, keys.owner)
     await vault().create(keys.owner, { ...token, data: 'another value' })
-    const late = { tenant, effects: [], counters: [] }
+    const late = { tenant, effects: [], counters: [], log: null }
     const conflict = { committed: false, conflict: 'tokenChanged' }
     // A sweep and an update that had read the old token.
     for (const change of [

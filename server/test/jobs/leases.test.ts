@@ -254,7 +254,7 @@ for (const engine of engines)
         const tenant = await vault.tenantNumber(made.tenantId)
         const row = { purpose: 'index', version: 9, wrapped: new Uint8Array(8) }
         const other = await vault.tenantNumber((await vault.tenant({ owner })).tenantId)
-        const set = { tenant: other, effects: [], counters: [] }
+        const set = { tenant: other, effects: [], counters: [], log: null }
         await vault.store.commit({ ...set, guarded: [{ kind: 'insertTenantKey', row }] })
         assert.equal((await keyring.of(tenant, made.tenantId)).tenantId, made.tenantId)
         assert.deepEqual((await vault.get(`/tokens/${id}`, key)).body.data, card.data)

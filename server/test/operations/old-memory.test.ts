@@ -35,6 +35,7 @@ const works: Record<string, (round: number) => unknown> = {
         guarded: [{ kind: 'deleteToken', id: '1', ifVersion: 1 }],
         effects: [{ kind: 'dropTransient', tokenId: '1', field: 'cvc' }],
         counters: [{ name: 'type card', by: 1 }],
+        log: null,
       },
     ]),
   'reading rows': round => prepared(statements[round % statements.length] ?? '').get(round),

@@ -52,6 +52,7 @@ onEveryEngine('tokens under a new data key', vault => {
         ],
         effects: [],
         counters: [],
+        log: null,
       })
       assert.deepEqual(outcome, { committed: true })
     }

@@ -32,6 +32,7 @@ onEveryEngine('keys under a new master key', vault => {
       guarded: [{ kind: 'insertTenantKey', row: second }],
       effects: [],
       counters: [],
+      log: null,
     })
     const path = keyFile(vault())
     const old = join(vault().folder.path, 'old.key')

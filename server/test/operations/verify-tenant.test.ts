@@ -152,7 +152,7 @@ onEveryEngine('the verification of a tenant', vault => {
     assert.equal(await isRekeyUnfinished(whole, tenant), false)
 
     const counters = [{ name: sealsCounter(2), by: pace.dataKeySealsMax }]
-    await whole.store.commit({ tenant: tenantNumber, guarded: [], effects: [], counters })
+    await whole.store.commit({ tenant: tenantNumber, guarded: [], effects: [], counters, log: null })
     assert.ok(await newDataKey(whole, tenant))
     const latest = { tenantNumber, keys: await whole.keyring.lookAgain(tenantNumber, first.keys.tenantId) }
     assert.deepEqual(told(await verifyTenant(whole, latest)), nothing)

@@ -67,6 +67,7 @@ const set: fc.Arbitrary<WriteSet> = fc
     guarded: [...rows.map(row => ({ kind: 'insertToken' as const, row })), ...rare],
     effects,
     counters,
+    log: null,
   }))
 
 /** Bytes come back as buffers, which equal arrays only by content. */
@@ -92,7 +93,7 @@ test('write sets arrive at the writing thread as they were sent (C27.1)', () => 
 test('a batch carries only the bytes of its sets, whatever buffer they were cut from (docs/decisions/0005)', () => {
   const sealed = Buffer.alloc(1_000_000).subarray(0, 8)
   const { bytes } = packSets(1, [
-    { tenant: 1, guarded: [{ kind: 'expectToken', id: 'a', sealed }], effects: [], counters: [] },
+    { tenant: 1, guarded: [{ kind: 'expectToken', id: 'a', sealed }], effects: [], counters: [], log: null },
   ])
   assert.ok(bytes.buffer.byteLength < 200)
 })
@@ -114,7 +115,7 @@ test('a batch may be larger than any before it, and a set that cannot be packed 
       activeMonth: 1,
     }
     const row = { ...columns, ...times, sealed }
-    return { tenant: 1, guarded: [{ kind: 'insertToken', row }], effects: [], counters: [] }
+    return { tenant: 1, guarded: [{ kind: 'insertToken', row }], effects: [], counters: [], log: null }
   }
   const large = Array.from({ length: 40 }, (_, n) => one(Buffer.alloc(100_000, n)))
   assert.deepEqual(plain(unpackSets(packSets(1, large))), plain(large))

@@ -48,6 +48,7 @@ describe('processes of one machine that share a database (postgres)', () => {
         guarded: [{ kind: 'reviseTenant', ifRevision: row.revision }],
         effects: [],
         counters: [],
+        log: null,
       })
       .then(outcome => {
         isAnswered = true

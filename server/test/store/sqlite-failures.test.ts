@@ -50,6 +50,7 @@ describe('storage that fails (sqlite)', () => {
         { kind: 'putTransient', row: transientRow(tenant, id, { expiresAt: 1 }) },
       ],
       counters: [{ name: 'n', by: 1 }],
+      log: null,
     }
   }
   const counts = async () => [

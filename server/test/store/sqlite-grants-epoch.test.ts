@@ -70,6 +70,7 @@ describe('the epoch of grants (sqlite)', () => {
       guarded: [{ kind: 'reviseTenant', ifRevision: 1 }],
       effects: [],
       counters: [],
+      log: null,
     })
     const before = store.grantsEpoch()
     assert.deepEqual(await changed, { committed: true })

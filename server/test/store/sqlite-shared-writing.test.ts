@@ -45,7 +45,7 @@ describe('one writer for several processes', () => {
     return { asked, writer }
   }
   const batches = (...tenants: number[]) =>
-    tenants.map(tenant => packSets(tenant, [{ tenant, guarded: [], effects: [], counters: [] }]))
+    tenants.map(tenant => packSets(tenant, [{ tenant, guarded: [], effects: [], counters: [], log: null }]))
   const tenantsOf = (request: WriterRequest | undefined): number[] =>
     request?.kind === 'commit' ? request.batches.flatMap(unpackSets).map(({ tenant }) => tenant) : []
   const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
@@ -154,7 +154,7 @@ describe('one writer for several processes', () => {
     const { asked, writer } = heldWriter()
     const store = openSqlite({ path: join(folder.path, 'vault.db'), writing: writer })
     const answers = [1, 2].map(async tenant => {
-      const committed = store.commit({ tenant, guarded: [], effects: [], counters: [] })
+      const committed = store.commit({ tenant, guarded: [], effects: [], counters: [], log: null })
       return { tenant, ...(await committed) }
     })
     await turn()
@@ -162,7 +162,7 @@ describe('one writer for several processes', () => {
       asked.map(({ request }) => tenantsOf(request)),
       [[1, 2]],
     )
-    const third = store.commit({ tenant: 3, guarded: [], effects: [], counters: [] })
+    const third = store.commit({ tenant: 3, guarded: [], effects: [], counters: [], log: null })
     await turn()
     assert.deepEqual(tenantsOf(asked[1]?.request), [3])
     asked[1]?.answer({ results: [{ committed: true }] })

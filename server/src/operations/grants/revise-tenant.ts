@@ -38,6 +38,7 @@ export const reviseTenant = <A extends Json>(
         guarded: [{ kind: 'reviseTenant', ifRevision: revision }],
         effects,
         counters: [],
+        log: null,
       },
       kept ?? answer,
       idempotent,

@@ -126,6 +126,7 @@ const save = async (
     guarded: [],
     effects: [{ kind: 'putReport', name: indexReportName, sealed: sealIndexReport(keys, state) }],
     counters: [{ name: sealsCounter(keys.currentDataVersion), by: 1 }],
+    log: null,
   })
 }
 

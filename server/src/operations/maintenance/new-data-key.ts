@@ -13,6 +13,7 @@ export const newDataKey = async (vault: Vault, { tenantNumber, keys }: UnlockedT
     guarded: [{ kind: 'insertTenantKey', row }],
     effects: [],
     counters: [],
+    log: null,
   })
   return committed
 }

@@ -68,6 +68,7 @@ const reseal = async (
     guarded: [{ kind: 'updateToken', row: { ...row, sealed }, ifVersion: row.version }],
     effects: [],
     counters: [{ name: sealsCounter(keys.currentDataVersion), by: 1 }],
+    log: null,
   })
   if (outcome.committed) return 'resealed'
   if (outcome.conflict === 'tenantGone')

@@ -44,6 +44,7 @@ export class TokenWrites {
       guarded: this.#guarded,
       effects: [...this.#entries.toReversed(), ...this.#effects.filter(effect => !isClaimedAgain(effect))],
       counters: this.#counters.moves,
+      log: null,
     }
   }
 

@@ -30,6 +30,7 @@ export const activityQueue = (store: Store): ActivityQueue => {
       guarded: [],
       effects: [{ kind: 'markActive', ids, month, counter: activeCounter(month) }],
       counters: [],
+      log: null,
     })
 
   /** An id leaves the queue only once it is stored, so a storage failure loses none. Says how many have left. */

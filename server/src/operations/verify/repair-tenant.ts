@@ -21,6 +21,7 @@ export const repairTenant = async (
       guarded: [{ kind: 'expectToken', id: tokenId, sealed }],
       effects: [effect],
       counters: [],
+      log: null,
     })
   const repair = (entry: MissingEntry | ExtraEntry, kind: 'addTerms' | 'removeTerms') =>
     whileUnchanged(entry, { kind, of: entry, terms: [entry] })
@@ -35,6 +36,7 @@ export const repairTenant = async (
     guarded: [],
     effects: matches.map(({ tokenId, ...match }): Effect => ({ kind: 'releaseMatch', match, tokenId })),
     counters: counters.map(({ name, stored, counted }) => ({ name, by: counted - stored })),
+    log: null,
   })
 }
 

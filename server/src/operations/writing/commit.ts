@@ -1,7 +1,7 @@
 import { VaultError } from '../../domain/errors.ts'
 import type { Json } from '../../domain/json/json.ts'
 import { StoreOverloadedError } from '../../store/port.ts'
-import type { Outcome, WriteSet } from '../../store/write-set.ts'
+import { changesContent, type Outcome, type WriteSet } from '../../store/write-set.ts'
 import type { Caller, Idempotent, Vault } from '../vault/vault.ts'
 import { keepingAnswer } from './kept-results.ts'
 
@@ -31,7 +31,7 @@ const commitKept = async (vault: Vault, set: WriteSet): Promise<Outcome> => {
  * backlog is too large is told to come back.
  */
 export const commitSet = async ({ store }: Pick<Vault, 'store'>, set: WriteSet): Promise<Outcome> => {
-  if (set.guarded.length + set.effects.length + set.counters.length === 0) return { committed: true }
+  if (!changesContent(set) && set.log === null) return { committed: true }
   try {
     const outcome = await store.commit(set)
     if (!outcome.committed && outcome.conflict === 'tenantGone') throw new VaultError('unauthorized')

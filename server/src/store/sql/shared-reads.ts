@@ -1,12 +1,16 @@
 import * as columns from '../columns.ts'
 import type { Store } from '../port.ts'
 import type { Reading } from './dialect.ts'
+import { logReads } from './log-reads.ts'
 import { scanMatches, scanTerms } from './scans.ts'
 import * as statements from './statements.ts'
 
 /** The part of a store that is the same on every engine. */
-export const sharedReads = ({ row, rows, tokens }: Reading) =>
-  ({
+export const sharedReads = (reading: Reading) => {
+  const { row, rows, tokens } = reading
+  return {
+    ...logReads(reading),
+
     findMatchHolder: (tenant, { term, tag }) =>
       row(statements.findMatchHolder, [tenant, term, tag], ({ token_id }) => String(token_id)),
     listExpiredTokens: (now, { offset, limit }) => tokens(statements.listExpiredTokens, [now, limit, offset]),
@@ -32,4 +36,5 @@ export const sharedReads = ({ row, rows, tokens }: Reading) =>
     health: async () => {
       await row(statements.health, [], ({ up }) => up)
     },
-  }) satisfies Partial<Store>
+  } satisfies Partial<Store>
+}

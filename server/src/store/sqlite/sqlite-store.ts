@@ -122,6 +122,9 @@ const standaloneInTurn = (
     // Tried twice: a read that is still open in this process at the first try has ended by the second.
     shred: () => write('shred').catch(() => write('shred')),
     createTenant: tenant => write('createTenant', tenant),
+    putLogTree: (tree, ifSize) => write('putLogTree', tree, ifSize),
+    putCheckpoint: (checkpoint, leaves, ifSize) => write('putCheckpoint', checkpoint, leaves, ifSize),
+    cutLog: (tree, ifSealed, before) => write('cutLog', tree, ifSealed, before),
     ensureVaultKeys: keys => write('ensureVaultKeys', keys),
     replaceKey: (owner, before, wrapped) => write('replaceKey', owner, before, wrapped),
     noteKeyUse: uses => write('noteKeyUse', uses),

@@ -278,6 +278,7 @@ export const commitContract = (open: OpenStore): void => {
         { name: 'n', by: 5, at: 9 },
         { name: 'm', by: 5 },
       ],
+      log: null,
     })
 
     const failing: { name: string; change: (tenant: number) => GuardedChange; conflict: Conflict }[] = [

@@ -63,6 +63,7 @@ export const writeSet = (tenant: number, parts: Partial<Omit<WriteSet, 'tenant'>
   guarded: [],
   effects: [],
   counters: [],
+  log: null,
   ...parts,
 })
 

@@ -63,6 +63,7 @@ export const unpackSets = ({ tenant, count, bytes }: PackedSets): WriteSet[] => 
       guarded: listOf(changes, () => unpackChange(reader)),
       effects: listOf(effects, () => unpackEffect(reader)),
       counters: listOf(moves, () => unpackMove(reader)),
+      log: null,
     }
   })
 }

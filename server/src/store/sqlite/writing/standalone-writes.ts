@@ -96,6 +96,9 @@ export const syncStandaloneWrites = (database: DatabaseSync, lockWaitMs: number)
           prepared(insertApiKey).run(row.hash, tenant, row.id, row.applicationId, row.expiresAt, row.sealed)
         return tenant
       }),
+    putLogTree: () => false,
+    putCheckpoint: () => false,
+    cutLog: () => false,
     mendNumbers: tenant =>
       transaction(() => {
         prepared(`UPDATE tenants SET revision = 1 WHERE tenant = ? AND NOT ${isReadable('revision', 1)}`).run(
