@@ -2,14 +2,22 @@ import type { Endpoint } from '../contract/endpoint.ts'
 import { ownHeaders } from '../contract/headers.ts'
 import { holds } from '../domain/access/access.ts'
 import { VaultError } from '../domain/errors.ts'
-import { describeError } from '../domain/log.ts'
+import { describeError, type Log } from '../domain/log.ts'
 import { TamperedError } from '../domain/tampered-error.ts'
 import { authenticate } from '../operations/keys/authenticate.ts'
-import type { Caller, KnownCaller } from '../operations/vault/vault.ts'
-import { requireBodyForm } from './body.ts'
+import type { Caller, CallerKey, KnownCaller, Vault } from '../operations/vault/vault.ts'
+import type { Cors } from './cors.ts'
 import type { Exchange } from './exchange.ts'
-import type { PipelineOptions } from './pipeline-options.ts'
+import { requireBodyForm } from './input.ts'
 import type { Visit } from './visit.ts'
+
+export type AdmissionOptions = {
+  readonly vault: Vault
+  readonly log: Log
+  readonly headerPrefix: string
+  readonly rateLimit: RateLimit
+  readonly cors: Cors
+}
 
 /** Everything that can be decided before the body is read. A promise only where something must be waited for. */
 export type Admission = {
@@ -22,7 +30,7 @@ export type Admission = {
 type Admitted = Caller | undefined | 'answered'
 
 /** In the order of C3. Without an endpoint, as far as the caller goes. */
-export const admission = (options: PipelineOptions, endpoint: Endpoint | undefined): Admission => {
+export const admission = (options: AdmissionOptions, endpoint: Endpoint | undefined): Admission => {
   const { vault, rateLimit, cors } = options
   const find = callerFinder(options)
 
@@ -84,7 +92,7 @@ const requirePermission = ({ application }: Caller, { permission }: Endpoint): v
 }
 
 /** Who holds the key that a request carries, as of now; a promise only where storage must be asked. */
-const callerFinder = ({ vault, log, headerPrefix }: PipelineOptions) => {
+const callerFinder = ({ vault, log, headerPrefix }: AdmissionOptions) => {
   const { apiKey } = ownHeaders(headerPrefix)
 
   /** A key whose rows do not open grants nothing: it is treated as unknown, and the log names the row. */
@@ -102,4 +110,24 @@ const callerFinder = ({ vault, log, headerPrefix }: PipelineOptions) => {
     const found = authenticate(vault, keyText, keyName)
     return found instanceof Promise ? found.catch(error => refuse(error, exchange)) : found
   }
+}
+
+/**
+ * Refuses a key that is over its rate with 429 and Retry-After. Answers at once if the buckets are in this process, and with a
+ * promise if several processes share them.
+ */
+export type RateLimit = (apiKey: CallerKey) => undefined | Promise<undefined>
+
+/** `takeShare` is undefined if no rate is set. */
+export const rateLimit = (takeShare: ((name: string) => number | Promise<number>) | undefined): RateLimit => {
+  if (takeShare === undefined) return () => undefined
+  return ({ hash }) => {
+    const waitSeconds = takeShare(Buffer.from(hash).toString('base64'))
+    return typeof waitSeconds === 'number' ? refuseIf(waitSeconds) : waitSeconds.then(refuseIf)
+  }
+}
+
+const refuseIf = (waitSeconds: number): undefined => {
+  if (waitSeconds > 0)
+    throw new VaultError('rateLimited', { headers: { 'retry-after': String(waitSeconds) } })
 }

@@ -1,4 +1,8 @@
+import type { EventEmitter } from 'node:events'
 import type { IncomingHttpHeaders } from 'node:http'
+import { setImmediate as nextIteration } from 'node:timers/promises'
+import { traceIdHeader } from '../contract/headers.ts'
+import { newUuid } from '../crypto/uuid.ts'
 
 /** What an answer says in its head. */
 export type AnswerHeaders = Record<string, string | number>
@@ -38,3 +42,23 @@ export type AnswerStream = {
 }
 
 export type Serve = (exchange: Exchange) => void
+
+const usableTraceId = new RegExp(traceIdHeader.schema.pattern)
+const refusedTraceId = new RegExp(traceIdHeader.refused)
+
+/** The caller's trace id if it is usable, otherwise a new one. */
+export const traceId = (sent: string | string[] | undefined): string =>
+  typeof sent === 'string' && usableTraceId.test(sent) && !refusedTraceId.test(sent) ? sent : newUuid()
+
+/** Resolves when what was written has been taken and more may follow, or when nobody is left to take it. */
+export const drained = (written: EventEmitter & { readonly destroyed: boolean }): Promise<void> =>
+  written.destroyed
+    ? // Not at once: a writer that never waits would never learn that the client has left.
+      nextIteration()
+    : new Promise(resolve => {
+        const done = (): void => {
+          written.off('drain', done).off('close', done)
+          resolve()
+        }
+        written.on('drain', done).on('close', done)
+      })

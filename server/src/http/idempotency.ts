@@ -4,7 +4,7 @@ import { invalid, VaultError } from '../domain/errors.ts'
 import type { Caller, Idempotent, IdempotentRequest, Vault } from '../operations/vault/vault.ts'
 import { findResult, requestHash } from '../operations/writing/kept-results.ts'
 import { StoreUnavailableError } from '../store/port.ts'
-import type { Answer } from './call.ts'
+import type { Answer } from './handlers.ts'
 
 /** §4.11, C33: one mechanism for every endpoint that changes something. */
 export type Idempotency = {

@@ -2,22 +2,27 @@ import type { Endpoint } from '../contract/endpoint.ts'
 import { ownHeaders } from '../contract/headers.ts'
 import { checkNames } from '../contract/query-pairs.ts'
 import { type Issue, requireNone, VaultError } from '../domain/errors.ts'
+import type { Log } from '../domain/log.ts'
 import { pace } from '../domain/pace.ts'
+import { withNewerKeys } from '../operations/vault/tenant-keyring.ts'
 import type { Caller, Idempotent } from '../operations/vault/vault.ts'
-import { withNewerKeys } from '../operations/vault/with-newer-keys.ts'
 import { GoneError } from '../scheduling/scheduler.ts'
-import { admission } from './admission.ts'
-import { readBody } from './body.ts'
-import type { Answer, Handle } from './call.ts'
+import { type AdmissionOptions, admission } from './admission.ts'
 import type { Exchange, Serve } from './exchange.ts'
-import { type Replayed, readIdempotencyKey } from './idempotency.ts'
-import { logAnswers } from './log-answers.ts'
-import type { PipelineOptions } from './pipeline-options.ts'
-import { readQuery } from './query.ts'
+import type { Answer, Handle } from './handlers.ts'
+import { type Idempotency, type Replayed, readIdempotencyKey } from './idempotency.ts'
+import { readBody, readQuery } from './input.ts'
 import { plainPath } from './routes.ts'
 import { answerSender } from './send-answer.ts'
 import { problemSender } from './send-problem.ts'
-import { Visit } from './visit.ts'
+import { Visit, type VisitOptions } from './visit.ts'
+
+export type PipelineOptions = AdmissionOptions &
+  VisitOptions & {
+    readonly idempotency: Idempotency
+    /** To be called for each request that is refused because there is too much to do. */
+    readonly noteRefusal: () => void
+  }
 
 /**
  * The life of a request of this endpoint, in the order of C3. Every step may end it; errors go to the one mapper.
@@ -98,7 +103,7 @@ export const serve = (options: PipelineOptions, endpoint: Endpoint, handle: Hand
       try {
         await carryOut(exchange, visit, caller, body)
       } catch (error) {
-        await carryOut(exchange, visit, await withNewerKeys(vault, caller, error), body)
+        await carryOut(exchange, visit, await withNewerKeys(vault.keyring, caller, error), body)
       }
     } catch (error) {
       visit.memory.keep(0)
@@ -137,4 +142,24 @@ const refuseQuery = (query: ReturnType<typeof readQuery>): void => {
   const issues: Issue[] = []
   checkNames(query, [], issues)
   requireNone(issues)
+}
+
+/**
+ * Logs each answer when it is handed over, at the level `debug`, even if nobody is there any more to get it. The pattern of its
+ * route, never the URL, since an id or a filter may be anything (C2).
+ */
+export const logAnswers = (log: Log, route: string | undefined, serve: Serve): Serve => {
+  if (!log.isDebug) return serve
+  return exchange => {
+    const begun = performance.now()
+    const { method, traceId } = exchange
+    const send = exchange.send.bind(exchange)
+    exchange.send = (status, ...rest) => {
+      const unread = send(status, ...rest)
+      const ms = Math.round((performance.now() - begun) * 10) / 10
+      log.debug({ trace_id: traceId, method, route, status, ms }, 'answered')
+      return unread
+    }
+    serve(exchange)
+  }
 }

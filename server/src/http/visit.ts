@@ -1,9 +1,14 @@
 import { apiKeyName } from '../operations/vault/caller-cache.ts'
-import type { KnownCaller } from '../operations/vault/vault.ts'
-import type { ByteAccount } from '../scheduling/byte-budget.ts'
-import type { Work } from '../scheduling/scheduler.ts'
+import type { KnownCaller, Vault } from '../operations/vault/vault.ts'
+import type { ByteAccount, ByteBudget } from '../scheduling/byte-budget.ts'
+import type { Scheduler, Work } from '../scheduling/scheduler.ts'
 import type { Exchange } from './exchange.ts'
-import type { PipelineOptions } from './pipeline-options.ts'
+
+export type VisitOptions = {
+  readonly vault: Vault
+  readonly scheduler: Scheduler
+  readonly memory: ByteBudget
+}
 
 /** Those whose key is not known yet share as one tenant, each by where it calls from. */
 const strangers = Symbol('strangers')
@@ -22,11 +27,11 @@ export class Visit {
   hasRoom: boolean
   /** The name under which the holder of the key that it carries is remembered. */
   readonly keyName: string | undefined
-  readonly #options: PipelineOptions
+  readonly #options: VisitOptions
   readonly #tenant: unknown
   readonly #exchange: Exchange
 
-  constructor(options: PipelineOptions, exchange: Exchange, keyHeader: string) {
+  constructor(options: VisitOptions, exchange: Exchange, keyHeader: string) {
     const { vault, scheduler, memory } = options
     this.#options = options
     this.#exchange = exchange

@@ -1,9 +1,8 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { VaultError } from '../../domain/errors.ts'
 import type { AnswerHeaders, AnswerStream, Exchange } from '../exchange.ts'
-import { traceId } from '../trace-id.ts'
+import { drained, traceId } from '../exchange.ts'
 import { bodyBytes } from './body-bytes.ts'
-import { drained } from './drained.ts'
 
 /** What a request needs of its connection. */
 type Connection = {

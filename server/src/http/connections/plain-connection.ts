@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { pace } from '../../domain/pace.ts'
 import type { Exchange } from '../exchange.ts'
-import { drained } from './drained.ts'
+import { drained } from '../exchange.ts'
 import { PlainExchange } from './plain-exchange.ts'
 import { PlainRequestReader } from './plain-request.ts'
 

@@ -1,5 +1,5 @@
 import type { AnswerHeaders, AnswerStream, Exchange } from '../exchange.ts'
-import { traceId } from '../trace-id.ts'
+import { traceId } from '../exchange.ts'
 import type { PlainRequest } from './plain-request.ts'
 
 // Not an import, which would load everything the module offers, including a web client, and make a start 0.05 s slower.

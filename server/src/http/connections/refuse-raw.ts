@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream'
 import { ownHeaders } from '../../contract/headers.ts'
+import { traceId } from '../exchange.ts'
 import { asVaultError, problem, problemType } from '../problem.ts'
-import { traceId } from '../trace-id.ts'
 
 /** What never became a request (broken HTTP, headers too large) still gets a problem body and a trace id. */
 export const refuseRaw = (

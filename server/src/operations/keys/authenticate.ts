@@ -2,7 +2,7 @@ import { hashApiKey, isApiKey } from '../../crypto/api-key.ts'
 import { isLive } from '../../domain/access/application.ts'
 import { openApiKey, openApplication, openTenant } from '../grants/grant-rows.ts'
 import { apiKeyName } from '../vault/caller-cache.ts'
-import { keysUnlessDeleted } from '../vault/keys-unless-deleted.ts'
+import { keysUnlessDeleted } from '../vault/tenant-keyring.ts'
 import type { KnownCaller, Vault } from '../vault/vault.ts'
 
 /** The caller that holds this key, or undefined if the key is malformed, unknown, revoked or expired. */

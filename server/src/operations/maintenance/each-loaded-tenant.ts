@@ -1,6 +1,6 @@
 import { TamperedError } from '../../domain/tampered-error.ts'
 import { KeyProviderError } from '../../keys/key-provider.ts'
-import { keysUnlessDeleted } from '../vault/keys-unless-deleted.ts'
+import { keysUnlessDeleted } from '../vault/tenant-keyring.ts'
 import type { UnlockedTenant, Vault } from '../vault/vault.ts'
 
 export type LoadedTenant = ReturnType<Vault['keyring']['loaded']>[number]

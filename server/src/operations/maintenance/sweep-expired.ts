@@ -7,7 +7,7 @@ import type { WriteSet } from '../../store/write-set.ts'
 import { openTokenRow } from '../tokens/token-rows.ts'
 import { TokenWrites } from '../tokens/token-writes.ts'
 import { type Unreadable, UnreadableRows } from '../tokens/unreadable-rows.ts'
-import { keysUnlessDeleted } from '../vault/keys-unless-deleted.ts'
+import { keysUnlessDeleted } from '../vault/tenant-keyring.ts'
 import type { UnlockedTenant, Vault } from '../vault/vault.ts'
 
 export type SweepResult = Unreadable & {

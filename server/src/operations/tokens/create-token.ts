@@ -5,7 +5,7 @@ import { RequestCosts } from '../../domain/tokens/request-costs.ts'
 import { readDefinition } from '../../domain/tokens/token-definition.ts'
 import type { Caller, Idempotent, Vault } from '../vault/vault.ts'
 import { type CreatedToken, createTokens } from './create-tokens.ts'
-import { viewCreated } from './view-write.ts'
+import { viewCreated } from './show-token.ts'
 
 /** §4.2 */
 export const createToken = async (

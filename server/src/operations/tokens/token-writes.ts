@@ -10,8 +10,7 @@ import {
 import { activeCounter, sealsCounter } from '../vault/counters.ts'
 import type { UnlockedTenant } from '../vault/vault.ts'
 import { matchName, matchOf, sameMatch } from './deduplication/match.ts'
-import { indexedToken, tokenTerms } from './index-entries.ts'
-import { type Category, categoryOf } from './token-category.ts'
+import { type Category, categoryOf, indexedToken, tokenTerms } from './index-entries.ts'
 import { sealTokenRow, sealTransientRow } from './token-rows.ts'
 
 /** Collects the changes of one operation into one write set; the index and the counters follow from the tokens. */

@@ -7,7 +7,7 @@ import { readDefinition, type TokenDefinition } from '../../domain/tokens/token-
 import { type Tokenizable, walkPayload } from '../../domain/tokens/tokenize-walk.ts'
 import type { Caller, Idempotent, Vault } from '../vault/vault.ts'
 import { type CreatedToken, createTokens } from './create-tokens.ts'
-import { viewCreated } from './view-write.ts'
+import { viewCreated } from './show-token.ts'
 
 /** §4.1, C23: all or nothing. */
 export const tokenize = async (

@@ -12,10 +12,9 @@ import { retryOnConflict, tokenName } from '../writing/retry-on-conflict.ts'
 import { findMatchOrClaim } from './deduplication/match-of-patch.ts'
 import { indexTermsOf } from './index-entries.ts'
 import { loadToken } from './load-token.ts'
-import { showToken } from './show-token.ts'
+import { showToken, viewMatch } from './show-token.ts'
 import { fingerprintFor } from './token-fingerprint.ts'
 import { TokenWrites } from './token-writes.ts'
-import { viewMatch } from './view-write.ts'
 
 /** §4.5: reads, computes, and writes only if the token has not changed since, so that no patch loses another's fields (C18). */
 export const updateToken = async (

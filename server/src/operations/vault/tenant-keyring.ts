@@ -1,4 +1,5 @@
 import type { TenantKeys } from '../../crypto/keys.ts'
+import { TamperedError } from '../../domain/tampered-error.ts'
 import type { KeyProvider } from '../../keys/key-provider.ts'
 import { unwrapTenantKeys } from '../../keys/unwrap-keys.ts'
 import type { Store } from '../../store/port.ts'
@@ -63,4 +64,43 @@ export const tenantKeyring = (store: Store, keyProvider: KeyProvider): TenantKey
     },
     loaded: () => [...unlocked].map(([tenantNumber, { tenantId }]) => ({ tenantNumber, tenantId })),
   }
+}
+
+/**
+ * Undefined for a tenant that was deleted after its row was read: it has no keys any more, which is no failure of the key
+ * provider.
+ */
+export const keysUnlessDeleted = async (
+  { store, keyring }: { readonly store: Store; readonly keyring: TenantKeyring },
+  tenantNumber: number,
+  tenantId: string,
+  look: TenantKeyring['of'] = keyring.of,
+): Promise<TenantKeys | undefined> => {
+  try {
+    return await look(tenantNumber, tenantId)
+  } catch (error) {
+    if ((await store.getTenant(tenantNumber))?.id === tenantId) throw error
+    return undefined
+  }
+}
+
+type KeyHolder = {
+  readonly tenantNumber: number
+  readonly tenant: { readonly id: string }
+  readonly keys: TenantKeys
+}
+
+/**
+ * C27: a row that does not open may be sealed with a key that another process made a moment ago. Returns the caller with the keys as
+ * they are now, for a second try. Throws the error if there are no newer keys, or if the error is another one.
+ */
+export const withNewerKeys = async <Caller extends KeyHolder>(
+  keyring: TenantKeyring,
+  caller: Caller | undefined,
+  error: unknown,
+): Promise<Caller> => {
+  if (!(error instanceof TamperedError) || caller === undefined) throw error
+  const keys = await keyring.lookAgain(caller.tenantNumber, caller.tenant.id)
+  if (keys.currentDataVersion === caller.keys.currentDataVersion) throw error
+  return { ...caller, keys }
 }

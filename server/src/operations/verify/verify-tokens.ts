@@ -1,7 +1,6 @@
 import { sealedKeyVersion } from '../../crypto/aead.ts'
 import type { IndexEntry, TokenRow } from '../../store/rows.ts'
-import { entriesOf } from '../tokens/index-entries.ts'
-import { categoryOf } from '../tokens/token-category.ts'
+import { categoryOf, entriesOf } from '../tokens/index-entries.ts'
 import { openIfWhole } from '../tokens/token-rows.ts'
 import { sealsCounter } from '../vault/counters.ts'
 import type { UnlockedTenant, Vault } from '../vault/vault.ts'

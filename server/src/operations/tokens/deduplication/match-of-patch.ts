@@ -7,9 +7,8 @@ import type { Match } from '../../../store/write-set.ts'
 import type { Caller, Vault } from '../../vault/vault.ts'
 import { fingerprintFor } from '../token-fingerprint.ts'
 import type { TokenWrites } from '../token-writes.ts'
-import { claimMatch } from './claim-match.ts'
-import { findMatch } from './find-match.ts'
 import { isDeduplicated, matchOf, sameMatch } from './match.ts'
+import { claimMatch, findMatch } from './match-holder.ts'
 
 type Change = Pick<JudgedPatch, 'knowsData'> & {
   readonly before: Token

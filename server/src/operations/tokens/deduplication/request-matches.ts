@@ -2,9 +2,8 @@ import type { Token } from '../../../domain/tokens/token.ts'
 import type { Match } from '../../../store/write-set.ts'
 import type { Caller, Vault } from '../../vault/vault.ts'
 import type { TokenWrites } from '../token-writes.ts'
-import { claimMatch } from './claim-match.ts'
-import { findMatch } from './find-match.ts'
 import { matchName } from './match.ts'
+import { claimMatch, findMatch } from './match-holder.ts'
 
 /** Deduplication within one request (C15): the values of a payload may match stored tokens, and one another. */
 export class RequestMatches {

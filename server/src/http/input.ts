@@ -1,5 +1,6 @@
 import type { Endpoint } from '../contract/endpoint.ts'
-import { type Issue, requireNone, VaultError } from '../domain/errors.ts'
+import type { QueryPair } from '../contract/query-pairs.ts'
+import { type Issue, invalid, requireNone, VaultError } from '../domain/errors.ts'
 import { parseJson } from '../domain/json/parse-json.ts'
 import { limits } from '../domain/limits.ts'
 import type { Exchange } from './exchange.ts'
@@ -40,4 +41,28 @@ export const readBody = (endpoint: Endpoint, bytes: Uint8Array | undefined): unk
   const checked = endpoint.checkBody(parseJson(bytes), '', issues)
   requireNone(issues)
   return checked
+}
+
+/** The query string as the pairs that were sent, in their order; `+` is a space, as in forms. */
+export const readQuery = (url: string): QueryPair[] => {
+  const start = url.indexOf('?')
+  if (start === -1 || start === url.length - 1) return []
+  return url
+    .slice(start + 1)
+    .split('&')
+    .filter(part => part !== '')
+    .map(part => {
+      const equals = part.indexOf('=')
+      return equals === -1
+        ? { name: decode(part), value: '' }
+        : { name: decode(part.slice(0, equals)), value: decode(part.slice(equals + 1)) }
+    })
+}
+
+const decode = (text: string): string => {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch {
+    throw invalid({ path: '$', message: 'the query string is not valid percent-encoded UTF-8' })
+  }
 }

@@ -1,7 +1,10 @@
+import { TamperedError } from '../../../domain/tampered-error.ts'
 import { fingerprintExpressionInForce, isBlind, isExpired, type Token } from '../../../domain/tokens/token.ts'
 import type { Match } from '../../../store/write-set.ts'
 import type { Caller, Vault } from '../../vault/vault.ts'
 import { openTokens } from '../load-token.ts'
+import { removeExpired } from '../remove-expired.ts'
+import type { TokenWrites } from '../token-writes.ts'
 
 /** What a write under deduplication (C15) must know. */
 export type FoundMatch = {
@@ -67,3 +70,26 @@ const isSame = (a: Token, b: Token): boolean =>
   fingerprintExpressionInForce(a) === fingerprintExpressionInForce(b) &&
   a.containers.length === b.containers.length &&
   a.containers.every(container => b.containers.includes(container))
+
+/**
+ * Makes the token the holder of the match, if the one before is still what it was. A holder that has expired is removed in
+ * the same write set, so that a patch that was admitted earlier and would keep it alive either fails or makes the claim fail
+ * (C15, C17).
+ */
+export const claimMatch = async (
+  vault: Vault,
+  caller: Caller,
+  writes: TokenWrites,
+  { match, token, holder }: { match: Match; token: Token; holder: Holder | undefined },
+): Promise<void> => {
+  if (holder !== undefined) {
+    writes.expect(holder.id, holder.sealed)
+    await removeExpired(vault, caller, writes, holder.id).catch(unlessTampered)
+  }
+  writes.claimMatch(match, token, holder?.id)
+}
+
+/** A holder that does not open cannot be removed, and is no match either. */
+const unlessTampered = (error: unknown): void => {
+  if (!(error instanceof TamperedError)) throw error
+}
