@@ -12,24 +12,37 @@ export const lessRevealing = (a: Transform, b: Transform): Transform =>
 export const isMoreRevealing = (a: Transform | undefined, b: Transform | undefined): boolean =>
   a !== undefined && (b === undefined || revelation[a] > revelation[b])
 
+/** How much a caller sees, and the priority of the rule that says so; none where flat permissions or a container without a rule do. */
+export type Decision = { readonly transform: Transform; readonly rule: number | undefined }
+
 /**
  * What the caller sees of a token in these containers, or undefined where no rule covers any of them.
  * The least revealing container wins, and one without a rule counts as `redact`.
  */
-export const transformFor = (
+export const decisionFor = (
   application: Application,
   permission: Permission,
   containers: readonly string[],
-): Transform | undefined => {
-  let transform: Transform = 'reveal'
+): Decision | undefined => {
+  let transform: Transform | undefined
+  let priority: number | undefined
   let covered = false
   for (const container of containers) {
     const rule = decidingRule(application, permission, container)
     if (rule !== undefined) covered = true
-    transform = lessRevealing(transform, rule?.transform ?? 'redact')
+    const here = rule?.transform ?? 'redact'
+    if (transform !== undefined && revelation[here] >= revelation[transform]) continue
+    transform = here
+    priority = application.rules.length > 0 ? rule?.priority : undefined
   }
-  return covered ? transform : undefined
+  return covered && transform !== undefined ? { transform, rule: priority } : undefined
 }
+
+export const transformFor = (
+  application: Application,
+  permission: Permission,
+  containers: readonly string[],
+): Transform | undefined => decisionFor(application, permission, containers)?.transform
 
 /**
  * C12: the answer to a write shows the token under its mask or nothing, never the data itself, and nothing to a caller
@@ -55,6 +68,12 @@ export const writeTransform = (application: Application, permission: Permission,
   isBlind(token) && readTransform(application, token.containers) === undefined
     ? 'redact'
     : writeTransformIn(application, permission, token.containers)
+
+/** What the answer to a write shows, and the rule that allows the write. */
+export const writeDecision = (application: Application, permission: Permission, token: Token): Decision => ({
+  transform: writeTransform(application, permission, token),
+  rule: decisionFor(application, permission, token.containers)?.rule,
+})
 
 /** C28: a write needs a rule for every destination container. */
 export const requireDestinations = (

@@ -74,9 +74,11 @@ export class Act {
   result: ActResult = 'allowed'
   tokens: TouchedToken[] = []
   details: ActDetails | undefined
-  /** What must become durable before the answer leaves has done so. */
   isRecorded = false
+  /** Its record was durable before the answer left, which its id then carries as a receipt. */
+  isDurable = false
   #reveals = false
+  #existing: string | undefined
 
   constructor(kind: ActKind, actor: Actor, traceId: string, address?: string) {
     this.kind = kind
@@ -103,9 +105,9 @@ export class Act {
     }
   }
 
-  /** It is about something that exists in the tenant: only then may a refusal name it. */
-  isAbout(entityId: string, more?: Omit<ActDetails, 'entityId'>): void {
-    this.details = { ...this.details, ...more, entityId }
+  /** What it asks for exists in the tenant: only then may a refusal name it, since an id that is none may be anything. */
+  finds(entityId: string): void {
+    this.#existing = entityId
   }
 
   says(more: ActDetails): void {
@@ -116,6 +118,8 @@ export class Act {
   startsAgain(): void {
     this.tokens = []
     this.#reveals = false
+    this.isRecorded = false
+    this.isDurable = false
   }
 
   /** Whether the answer shows data in the clear, and must therefore wait for its record. */
@@ -123,9 +127,17 @@ export class Act {
     return this.#reveals
   }
 
-  /** Its token, or whatever else it was said to be about. */
+  /** Its token, or whatever else it is about. */
   get entityId(): string | undefined {
-    return this.details?.entityId ?? (this.kind.isAboutOne ? this.tokens[0]?.id : undefined)
+    return this.details?.entityId ?? (this.kind.isAboutOne ? this.tokens[0]?.id : undefined) ?? this.#existing
+  }
+
+  /** Its details as they are stored: its only token need not be named twice. */
+  get storedDetails(): ActDetails | undefined {
+    const isNamed = this.details?.entityId !== undefined || (this.kind.isAboutOne && this.tokens.length > 0)
+    return isNamed || this.#existing === undefined
+      ? this.details
+      : { ...this.details, entityId: this.#existing }
   }
 
   ends(status: number, result: ActResult): void {

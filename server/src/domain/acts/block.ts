@@ -32,7 +32,7 @@ export class BlockWriter {
   }
 
   add(act: Act): void {
-    const { at, number, tokens, details } = act
+    const { at, number, tokens, storedDetails: details } = act
     this.#begun ??= at
     if (at < this.#firstAt) this.#firstAt = at
     if (at > this.#lastAt) this.#lastAt = at

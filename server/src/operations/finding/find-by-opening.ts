@@ -4,7 +4,7 @@ import type { TokenQuery } from '../../store/port.ts'
 import type { TokenRow } from '../../store/rows.ts'
 import { openTokenRow } from '../tokens/token-rows.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
-import { type Matches, visibleTransform } from './show-tokens.ts'
+import { type Matches, decisionToShow } from './show-tokens.ts'
 
 export type Found = {
   /** The rows of the page, as many at a time as may be held in memory. */
@@ -37,7 +37,7 @@ export const findByOpening = async (
       if (!caller.work.hasTurn) await caller.work.turn()
       opened++
       const token = openTokenRow(row, [], caller.keys)
-      if (visibleTransform(caller, token, proposed.now, matches) === undefined) continue
+      if (decisionToShow(caller, token, proposed.now, matches) === undefined) continue
       if (total >= offset && page.length < limit) page.add(row)
       total++
     }

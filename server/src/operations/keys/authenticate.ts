@@ -38,7 +38,8 @@ const lookUp = async (vault: Vault, keyText: string, name: string): Promise<Know
     tenant: openTenant(vaultKeys, tenant),
     application: openApplication(vaultKeys, { ...application, id: key.applicationId }, tenant.id),
     keys,
-    apiKey: { hash, expiresAt: key.expiresAt },
+    apiKey: { id: key.id, hash, expiresAt: key.expiresAt },
+    actor: { type: 'application', id: key.applicationId, keyId: key.id },
   }
   vault.callers.set(name, caller, epoch)
   return caller

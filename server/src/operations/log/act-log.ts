@@ -70,11 +70,10 @@ export class ActLog {
     return this.#seal
   }
 
-  /** What a write set adds to the log for this act. */
-  partOf(owner: LogOwner, act: Act): LogPart {
-    this.#stamp(act)
-    act.isRecorded = true
-    return this.#part(owner, [act])
+  /** What a write set adds to the log for these acts. */
+  partOf(owner: LogOwner, ...acts: Act[]): LogPart {
+    for (const act of acts) this.#stamp(act)
+    return this.#part(owner, acts)
   }
 
   /** Resolves once the act's record is durable. */
@@ -84,6 +83,7 @@ export class ActLog {
     this.#stamp(act)
     await this.#commit(owner, [act])
     act.isRecorded = true
+    act.isDurable = true
   }
 
   /** The act's record becomes durable soon, and nobody waits for it. */
@@ -228,7 +228,7 @@ export class ActLog {
     await this.#store.commit({ tenant: owner.tenantNumber, guarded: [], effects: [], counters: [], log })
   }
 
-  #part({ tenantId }: LogOwner, acts: readonly Act[]): LogPart {
+  #part({ keys: { tenantId } }: LogOwner, acts: readonly Act[]): LogPart {
     return new ActsPart(acts, { tenantId, seal: this.#seal, base: this.#base })
   }
 }

@@ -56,7 +56,7 @@ const nameOf = ({ tenantNumber }: LogOwner, { actor, kind, status, address }: Ac
 
 /** An IPv6 network of 64 bits is one caller: its addresses cost nothing. */
 const networkOf = (address = ''): string => {
-  if (!address.includes(':')) return address
+  if (!address.includes(':') || address.includes('.')) return address
   const [start = '', end] = address.split('::')
   const head = start.split(':').filter(group => group !== '')
   const tail = end === undefined ? [] : end.split(':').filter(group => group !== '')

@@ -1,5 +1,5 @@
 import { firstVersion } from '../../crypto/random.ts'
-import { requireDestinations } from '../../domain/access/transforms.ts'
+import { requireDestinations, writeDecision } from '../../domain/access/transforms.ts'
 import type { Json } from '../../domain/json/json.ts'
 import { type Instant, monthOf } from '../../domain/time/instant.ts'
 import type { Token, Writable } from '../../domain/tokens/token.ts'
@@ -59,10 +59,12 @@ export const createTokens = async <Shown extends Json, Answer extends Json>(
         writes.insert(token)
         inserted.push(each)
       }
-      shown.push(show({ token: existing ?? token, deduplicated: existing !== undefined }, shown.length))
+      const made = { token: existing ?? token, deduplicated: existing !== undefined }
+      caller.act.touches(made.token, 'token:create', writeDecision(caller.application, 'token:create', made.token))
+      shown.push(show(made, shown.length))
     }
     const answer = answerFor(shown)
-    const outcome = await commit(vault, caller, writes.set, answer, idempotent)
+    const outcome = await commit(vault, caller, writes.changes, answer, idempotent)
     if (outcome.committed) return answer
     if (outcome.conflict === 'tokenExists')
       identified = await replaceTakenIds(vault, caller, identified, new Set(inserted))

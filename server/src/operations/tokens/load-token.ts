@@ -15,7 +15,9 @@ export const loadToken = async (vault: Vault, caller: Caller, id: string): Promi
   const token = mayHaveTransients(row, now)
     ? (await openTokens(vault, caller, [row]))[0]
     : openTokenRow(row, [], caller.keys)
-  return token === undefined || isExpired(token, now) ? undefined : token
+  if (token === undefined || isExpired(token, now)) return undefined
+  caller.act.finds(id)
+  return token
 }
 
 const mayHaveTransients = ({ transientUntil }: TokenRow, now: Instant): boolean =>

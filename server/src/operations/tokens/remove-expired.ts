@@ -16,6 +16,6 @@ export const removeExpired = async (
   requireSameId(row, id, caller)
   const token = openTokenRow(row, [], caller.keys)
   await vault.activity.settle(caller.tenantNumber, id)
-  writes.remove(token)
+  writes.purge(token)
   return 'removed'
 }

@@ -2,7 +2,7 @@ import { VaultError } from '../../domain/errors.ts'
 import { limits } from '../../domain/limits.ts'
 import type { Instant } from '../../domain/time/instant.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
-import { commitSet } from '../writing/commit.ts'
+import { commitPurge } from '../writing/commit.ts'
 import { chooseId, type Identified, madeId } from './choose-id.ts'
 import { isDeduplicated } from './deduplication/match.ts'
 import { removeExpired } from './remove-expired.ts'
@@ -53,6 +53,6 @@ const tryToFree = async (vault: Vault, caller: Caller, id: string, isRepeated: b
   if (holder === 'living') return false
   // The outcome does not matter: in a conflict, another request has removed or changed the holder, and the next round finds
   // the id free or judges its holder anew.
-  await commitSet(vault, writes.set)
+  await commitPurge(vault, caller, writes.changes)
   return true
 }

@@ -5,8 +5,8 @@ import {
   type Effect,
   type GuardedChange,
   type Match,
-  type WriteSet,
 } from '../../store/write-set.ts'
+import type { Changes } from '../writing/commit.ts'
 import { activeCounter, sealsCounter } from '../vault/counters.ts'
 import type { UnlockedTenant } from '../vault/vault.ts'
 import { matchName, matchOf, sameMatch } from './deduplication/match.ts'
@@ -20,6 +20,7 @@ export class TokenWrites {
   readonly #entries: Effect[] = []
   readonly #effects: Effect[] = []
   readonly #counters = new CounterSums()
+  readonly #purged: Token[] = []
 
   constructor(tenant: UnlockedTenant) {
     this.#tenant = tenant
@@ -29,7 +30,7 @@ export class TokenWrites {
    * Entries of new tokens are added in reverse. Within a millisecond the index sorts later ids first, so each entry goes right
    * after the one added before it, and pages fill up. In the other order, pages would be split in half.
    */
-  get set(): WriteSet {
+  get changes(): Changes {
     const claimed = new Set(
       this.#guarded.flatMap(change =>
         change.kind === 'claimMatch' ? [claimName(change.match, change.tokenId)] : [],
@@ -43,7 +44,7 @@ export class TokenWrites {
       guarded: this.#guarded,
       effects: [...this.#entries.toReversed(), ...this.#effects.filter(effect => !isClaimedAgain(effect))],
       counters: this.#counters.moves,
-      log: null,
+      purged: this.#purged,
     }
   }
 
@@ -84,6 +85,12 @@ export class TokenWrites {
     this.#release(token)
     this.#countContainers(category, -1)
     this.#counters.add({ name: category.typeCounter, by: -1 })
+  }
+
+  /** Removes a token that has expired, on behalf of nobody. */
+  purge(token: Token): void {
+    this.#purged.push(token)
+    this.remove(token)
   }
 
   /** The token must be what it was when it was read, or still be absent. */

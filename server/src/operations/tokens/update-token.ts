@@ -1,4 +1,4 @@
-import { requireCovered } from '../../domain/access/transforms.ts'
+import { requireCovered, writeDecision } from '../../domain/access/transforms.ts'
 import { modifiedNow } from '../../domain/authorship.ts'
 import { type Issue, requireNone, VaultError } from '../../domain/errors.ts'
 import type { JsonObject } from '../../domain/json/json.ts'
@@ -32,6 +32,7 @@ export const updateToken = async (
   return retryOnConflict(vault, tokenName(caller, id), async () => {
     const before = await loadToken(vault, caller, id)
     if (before === undefined) throw new VaultError('notFound')
+    caller.act.says({ fields: fieldsOf(patch) })
     requireCovered(caller.application, 'token:update', before)
     const now = vault.clock()
     const judged = judgePatch(caller.application, before, patch, now)
@@ -40,13 +41,21 @@ export const updateToken = async (
     const writes = new TokenWrites(caller)
     const match = await findMatchOrClaim(vault, caller, { before, after, patch, ...judged }, writes)
     if (match === undefined) writes.update(before, after)
+    const shown = match ?? after
+    caller.act.touches(shown, 'token:update', writeDecision(caller.application, 'token:update', shown))
     const answer =
       match === undefined
         ? showToken(vault, after, judged.shown, now)
         : { ...viewMatch(vault, caller, 'token:update', match), _extras: { deduplicated: true } }
-    return { outcome: await commit(vault, caller, writes.set, answer, idempotent), answer }
+    return { outcome: await commit(vault, caller, writes.changes, answer, idempotent), answer }
   })
 }
+
+/** The names of what is patched; the keys of metadata are the caller's own, and not among them. */
+const fieldsOf = (patch: TokenPatch): string[] =>
+  Object.entries(patch).map(([name, value]) =>
+    name === 'metadata' && value !== null ? 'metadata.*' : name,
+  )
 
 /** The patched token as it is written: with its fingerprint, the next version and its author. */
 const written = (caller: Caller, before: Token, patched: Token, patch: TokenPatch, now: Instant): Token => {

@@ -1,10 +1,12 @@
+import { LogSeal } from '../../crypto/log-seal.ts'
 import type { Instant } from '../../domain/time/instant.ts'
 import { type KeyProvider, KeyProviderError } from '../../keys/key-provider.ts'
-import { newVaultKeys } from '../../keys/make-keys.ts'
+import { newVaultKeys, vaultPurposes } from '../../keys/make-keys.ts'
 import { unwrapVaultKeys } from '../../keys/unwrap-keys.ts'
 import type { WrappedKey } from '../../keys/wrapped-key.ts'
 import { Scheduler } from '../../scheduling/scheduler.ts'
 import type { Store } from '../../store/port.ts'
+import { ActLog } from '../log/act-log.ts'
 import { activityQueue } from './activity-queue.ts'
 import { callerCache } from './caller-cache.ts'
 import { keyUses } from './key-uses.ts'
@@ -27,12 +29,14 @@ export const openVault = async ({
   /** Commands have none. */
   log?: Vault['log']
 }): Promise<Vault> => {
+  const vaultKeys = await unwrapVaultKeys(keyProvider, await wrappedVaultKeys(store, keyProvider))
   return {
     store,
     keyProvider,
     clock,
     log,
-    vaultKeys: await unwrapVaultKeys(keyProvider, await wrappedVaultKeys(store, keyProvider)),
+    vaultKeys,
+    acts: new ActLog({ store, seal: new LogSeal(vaultKeys.log), clock }),
     keyring: tenantKeyring(store, keyProvider),
     callers: callerCache(
       () => store.grantsEpoch(),
@@ -48,7 +52,7 @@ export const openVault = async ({
 /** Storage that has tenants once had keys, and new ones would open nothing that those tenants stored. */
 const wrappedVaultKeys = async (store: Store, keyProvider: KeyProvider): Promise<readonly WrappedKey[]> => {
   const found = await store.listVaultKeys()
-  if (found.length > 0) return found
+  if (found.length > 0) return withLogKeys(store, keyProvider, found)
   // Another process may be creating both right now, keys before tenants, so the keys are read once more.
   const hasTenants = (await store.listTenants()).length > 0
   const foundNow = hasTenants
@@ -59,4 +63,17 @@ const wrappedVaultKeys = async (store: Store, keyProvider: KeyProvider): Promise
       'the keys of the vault are gone from storage, though it has tenants: restore a backup',
     )
   return foundNow
+}
+
+/** A vault from before there was a log gets its keys now. Where there is a log, new keys would open none of it. */
+const withLogKeys = async (
+  store: Store,
+  keyProvider: KeyProvider,
+  found: readonly WrappedKey[],
+): Promise<readonly WrappedKey[]> => {
+  const missing = vaultPurposes.filter(purpose => !found.some(key => key.purpose === purpose))
+  if (missing.length === 0) return found
+  if ((await store.newestCheckpoint()) !== undefined)
+    throw new KeyProviderError('keys of the log are gone from storage: restore a backup')
+  return store.ensureVaultKeys(await newVaultKeys(keyProvider, missing))
 }

@@ -1,11 +1,13 @@
 import type { TenantKeys, VaultKeys } from '../../crypto/keys.ts'
 import type { Application } from '../../domain/access/application.ts'
 import type { Tenant } from '../../domain/access/tenant.ts'
+import type { Act, Actor } from '../../domain/acts/act.ts'
 import type { Log } from '../../domain/log.ts'
 import type { Instant } from '../../domain/time/instant.ts'
 import type { KeyProvider } from '../../keys/key-provider.ts'
 import type { Scheduler, Turns } from '../../scheduling/scheduler.ts'
 import type { Store } from '../../store/port.ts'
+import type { ActLog } from '../log/act-log.ts'
 import type { ActivityQueue } from './activity-queue.ts'
 import type { CallerCache } from './caller-cache.ts'
 import type { KeyUses } from './key-uses.ts'
@@ -22,6 +24,8 @@ export type Vault = {
   /** Reads that are still to be counted as monthly activity. */
   readonly activity: ActivityQueue
   readonly keyUses: KeyUses
+  /** The one way into the log. */
+  readonly acts: ActLog
   readonly retryQueues: RetryQueues
   readonly scheduler: Scheduler
   readonly clock: () => Instant
@@ -36,7 +40,7 @@ export type UnlockedTenant = {
 }
 
 /** The API key that a call came with. */
-export type CallerKey = { readonly hash: Uint8Array; readonly expiresAt: Instant | null }
+export type CallerKey = { readonly id: string; readonly hash: Uint8Array; readonly expiresAt: Instant | null }
 
 /** Who calls, as remembered from one request to the next. */
 export type KnownCaller = UnlockedTenant & {
@@ -44,12 +48,16 @@ export type KnownCaller = UnlockedTenant & {
   readonly application: Application
   /** Undefined for the operator at the command line, and for nobody else. */
   readonly apiKey: CallerKey | undefined
+  /** As records name the caller. */
+  readonly actor: Actor
 }
 
 /** Who calls, and what the call acts with. */
 export type Caller = KnownCaller & {
   /** What takes long asks it for turns, so that others are answered in between. */
   readonly work: Turns
+  /** What the call does, for the log. */
+  readonly act: Act
 }
 
 export type Idempotent = { readonly hash: Uint8Array; readonly request: IdempotentRequest }

@@ -10,12 +10,18 @@ import {
   type PendingDeadlines,
   pendingDeadlines,
 } from '../../domain/time/instant.ts'
-import type { WriteSet } from '../../store/write-set.ts'
 import { sealsCounter } from '../vault/counters.ts'
+import type { Act, TouchedToken } from '../../domain/acts/act.ts'
 import type { Caller, Idempotent, IdempotentRequest, Vault } from '../vault/vault.ts'
+import type { Changes } from './commit.ts'
 
 /** What is kept of a request that succeeded. */
-export type KeptResult = { readonly answer: Json; readonly sameBody: boolean }
+export type KeptResult = {
+  readonly answer: Json
+  readonly sameBody: boolean
+  /** What the record of a replay names, as that of the request did. */
+  readonly named: { readonly entityId?: string; readonly tokens: readonly TouchedToken[] }
+}
 
 export const requestHash = (caller: Caller, { method, path, key }: IdempotentRequest): Buffer =>
   indexHash(caller.keys, 'idempotency', JSON.stringify([caller.application.id, method, path, key]))
@@ -40,30 +46,39 @@ export const findResult = async (
     await vault.store.dropResult(caller.tenantNumber, hash, pending)
     return undefined
   }
-  return { answer: kept.answer ?? null, sameBody: kept.body === bodyDigest(request) }
+  return {
+    answer: kept.answer ?? null,
+    sameBody: kept.body === bodyDigest(request),
+    named: kept.named as KeptResult['named'],
+  }
 }
 
-/** The set with the answer in it, for as long as retries may come. */
+/** The changes with the answer among them, for as long as retries may come. */
 export const keepingAnswer = (
   vault: Vault,
   caller: Caller,
   { hash, request }: Idempotent,
-  set: WriteSet,
+  changes: Changes,
   answer: Json,
-): WriteSet => {
+): Changes => {
   const now = vault.clock()
   const expiresAt = now + limits.idempotencyLifetimeMs
-  const kept = JSON.stringify({ answer, body: bodyDigest(request) })
+  const kept = JSON.stringify({ answer, body: bodyDigest(request), named: namedBy(caller.act) })
   const sealed = sealResult(caller.keys, { hash, expiresAt }, kept)
   return {
-    ...set,
+    ...changes,
     guarded: [
       // Must be the first condition: otherwise the loser of a race would be told that its id is taken, by the winner's token.
       { kind: 'keepResult', row: { hash, expiresAt, sealed }, now },
-      ...set.guarded,
+      ...changes.guarded,
     ],
-    counters: [...set.counters, { name: sealsCounter(caller.keys.currentDataVersion), by: 1 }],
+    counters: [...changes.counters, { name: sealsCounter(caller.keys.currentDataVersion), by: 1 }],
   }
 }
+
+const namedBy = ({ entityId, tokens }: Act): KeptResult['named'] => ({
+  ...(entityId !== undefined && { entityId }),
+  tokens,
+})
 
 const bodyDigest = ({ body }: IdempotentRequest): string => createHash('sha256').update(body).digest('base64')

@@ -118,10 +118,10 @@ export const syncStandaloneWrites = (database: DatabaseSync, lockWaitMs: number)
       }),
     ensureVaultKeys: keys =>
       transaction(() => {
-        if (readVaultKeys().length === 0) {
-          const insert = prepared('INSERT INTO vault_keys (purpose, version, wrapped) VALUES (?,?,?)')
-          for (const key of keys) insert.run(key.purpose, key.version, key.wrapped)
-        }
+        const insert = prepared(
+          'INSERT INTO vault_keys (purpose, version, wrapped) VALUES (?,?,?) ON CONFLICT DO NOTHING',
+        )
+        for (const key of keys) insert.run(key.purpose, key.version, key.wrapped)
         return readVaultKeys()
       }),
     replaceKey: (owner, { purpose, version, wrapped: before }, wrapped) =>
