@@ -1,5 +1,5 @@
 import { firstVersion } from '../../crypto/random.ts'
-import { requireDestinations } from '../../domain/access/transforms.ts'
+import { requireDestinations } from '../../domain/access/access.ts'
 import type { Json } from '../../domain/json/json.ts'
 import { type Instant, monthOf } from '../../domain/time/instant.ts'
 import type { Token, Writable } from '../../domain/tokens/token.ts'

@@ -1,4 +1,4 @@
-import { requireCovered } from '../../domain/access/transforms.ts'
+import { requireCovered } from '../../domain/access/access.ts'
 import { VaultError } from '../../domain/errors.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
 import { commitSet } from '../writing/commit.ts'

@@ -1,4 +1,4 @@
-import { requireCovered } from '../../domain/access/transforms.ts'
+import { requireCovered } from '../../domain/access/access.ts'
 import { modifiedNow } from '../../domain/authorship.ts'
 import { type Issue, requireNone, VaultError } from '../../domain/errors.ts'
 import type { JsonObject } from '../../domain/json/json.ts'
