@@ -8,11 +8,10 @@ import type { Caller, Idempotent, Vault } from '../vault/vault.ts'
 import { commit } from '../writing/commit.ts'
 import { requireRoundsLeft } from '../writing/retry-on-conflict.ts'
 import { chooseId, type Identified } from './choose-id.ts'
-import { isDeduplicated, matchOf } from './deduplication/match.ts'
+import { fingerprintFor, isDeduplicated, matchOf } from './deduplication/match.ts'
 import { RequestMatches } from './deduplication/request-matches.ts'
 import { indexTermsOf } from './index-entries.ts'
 import { replaceTakenIds } from './replace-taken-ids.ts'
-import { fingerprintFor } from './token-fingerprint.ts'
 import { TokenWrites } from './token-writes.ts'
 
 export type CreatedToken = { readonly token: Token; readonly deduplicated: boolean }
