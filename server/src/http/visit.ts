@@ -1,4 +1,4 @@
-import { apiKeyName } from '../operations/vault/caller-cache.ts'
+import { apiKeyName } from '../operations/keys/authenticate.ts'
 import type { KnownCaller, Vault } from '../operations/vault/vault.ts'
 import type { ByteAccount, ByteBudget } from '../scheduling/byte-budget.ts'
 import type { Scheduler, Work } from '../scheduling/scheduler.ts'

@@ -1,6 +1,5 @@
-import { grantedRoots, mayRedact } from '../../domain/access/access.ts'
+import { grantedRoots, mayRedact, transformFor } from '../../domain/access/access.ts'
 import type { Permission } from '../../domain/access/permissions.ts'
-import { transformFor } from '../../domain/access/transforms.ts'
 import { matchesQuery } from '../../domain/search/match.ts'
 import { parseQuery } from '../../domain/search/parser.ts'
 import { type PlannedBranch, planSearch } from '../../domain/search/plan.ts'

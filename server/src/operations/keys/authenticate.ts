@@ -1,9 +1,10 @@
+import { hash as plainHash } from 'node:crypto'
 import { hashApiKey, isApiKey } from '../../crypto/api-key.ts'
 import { isLive } from '../../domain/access/application.ts'
+import { Memo } from '../../domain/memo.ts'
 import { openApiKey, openApplication, openTenant } from '../grants/grant-rows.ts'
-import { apiKeyName } from '../vault/caller-cache.ts'
 import { keysUnlessDeleted } from '../vault/tenant-keyring.ts'
-import type { KnownCaller, Vault } from '../vault/vault.ts'
+import type { CallerCache, KnownCaller, Vault } from '../vault/vault.ts'
 
 /** The caller that holds this key, or undefined if the key is malformed, unknown, revoked or expired. */
 export const authenticate = (
@@ -43,4 +44,48 @@ const lookUp = async (vault: Vault, keyText: string, name: string): Promise<Know
   }
   vault.callers.set(name, caller, epoch)
   return caller
+}
+
+/** About 20 MiB. If more keys are in use, some are looked up again, at 0.1 ms each. */
+const callersMax = 10_000
+
+/**
+ * A key is looked up under a plain hash, so no text of a key outlives its request in memory. It has 208 random bits, so nothing can be
+ * guessed from the hash. This takes 1 µs, where the keyed hash that storage knows takes 4.
+ */
+export const apiKeyName = (keyText: string): string => plainHash('sha256', keyText)
+
+/** Saves opening three sealed rows per request. */
+export const callerCache = <Caller extends { readonly tenantNumber: number }>(
+  epoch: () => number,
+  /** The slice of work that is running. All requests in it had arrived before it began, so one look at the epoch serves all. */
+  slice: () => number | undefined = () => undefined,
+): CallerCache<Caller> => {
+  const callers = new Memo<Caller>(callersMax)
+  // Kept when grants change. Otherwise whoever changes grants again and again would make strangers of all others.
+  const tenants = new Memo<number>(callersMax)
+  let seen: number | undefined
+  let seenIn: number | undefined
+  const forgetIfChanged = (): void => {
+    const current = slice()
+    if (current !== undefined && current === seenIn) return
+    const now = epoch()
+    seenIn = current
+    if (now === seen) return
+    seen = now
+    callers.clear()
+  }
+  return {
+    forgetIfChanged,
+    get: name => {
+      forgetIfChanged()
+      return callers.get(name)
+    },
+    lastTenant: name => tenants.get(name),
+    set: (name, caller, asOf) => {
+      tenants.set(name, caller.tenantNumber)
+      forgetIfChanged()
+      if (asOf === seen) callers.set(name, caller)
+    },
+  }
 }

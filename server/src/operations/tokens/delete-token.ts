@@ -1,4 +1,4 @@
-import { decisionFor, requireCovered } from '../../domain/access/transforms.ts'
+import { decisionFor, requireCovered } from '../../domain/access/access.ts'
 import { VaultError } from '../../domain/errors.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
 import { commit } from '../writing/commit.ts'

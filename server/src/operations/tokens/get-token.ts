@@ -1,4 +1,4 @@
-import { decisionFor } from '../../domain/access/transforms.ts'
+import { decisionFor } from '../../domain/access/access.ts'
 import { VaultError } from '../../domain/errors.ts'
 import type { JsonObject } from '../../domain/json/json.ts'
 import type { Caller, Vault } from '../vault/vault.ts'

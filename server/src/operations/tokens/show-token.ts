@@ -1,6 +1,6 @@
+import { readTransform, writeTransform } from '../../domain/access/access.ts'
 import type { Transform } from '../../domain/access/application.ts'
 import type { Permission } from '../../domain/access/permissions.ts'
-import { readTransform, writeTransform } from '../../domain/access/transforms.ts'
 import type { JsonObject } from '../../domain/json/json.ts'
 import { rowLogName } from '../../domain/tampered-error.ts'
 import type { Instant } from '../../domain/time/instant.ts'

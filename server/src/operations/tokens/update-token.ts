@@ -1,4 +1,4 @@
-import { requireCovered, writeDecision } from '../../domain/access/transforms.ts'
+import { requireCovered, writeDecision } from '../../domain/access/access.ts'
 import { modifiedNow } from '../../domain/authorship.ts'
 import { type Issue, requireNone, VaultError } from '../../domain/errors.ts'
 import type { JsonObject } from '../../domain/json/json.ts'
@@ -9,11 +9,11 @@ import type { Token } from '../../domain/tokens/token.ts'
 import type { Caller, Idempotent, Vault } from '../vault/vault.ts'
 import { commit } from '../writing/commit.ts'
 import { retryOnConflict, tokenName } from '../writing/retry-on-conflict.ts'
+import { fingerprintFor } from './deduplication/match.ts'
 import { findMatchOrClaim } from './deduplication/match-of-patch.ts'
 import { indexTermsOf } from './index-entries.ts'
 import { loadToken } from './load-token.ts'
 import { showToken, viewMatch } from './show-token.ts'
-import { fingerprintFor } from './token-fingerprint.ts'
 import { TokenWrites } from './token-writes.ts'
 
 /** §4.5: reads, computes, and writes only if the token has not changed since, so that no patch loses another's fields (C18). */

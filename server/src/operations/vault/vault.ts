@@ -9,7 +9,6 @@ import type { Scheduler, Turns } from '../../scheduling/scheduler.ts'
 import type { Store } from '../../store/port.ts'
 import type { ActLog } from '../log/act-log.ts'
 import type { ActivityQueue } from './activity-queue.ts'
-import type { CallerCache } from './caller-cache.ts'
 import type { KeyUses } from './key-uses.ts'
 import type { RetryQueues } from './retry-queues.ts'
 import type { TenantKeyring } from './tenant-keyring.ts'
@@ -50,6 +49,20 @@ export type KnownCaller = UnlockedTenant & {
   readonly apiKey: CallerKey | undefined
   /** As records name the caller. */
   readonly actor: Actor
+}
+
+/** Remembers callers by a hash of their key, in memory only, and forgets all of them when any grant changes. */
+export type CallerCache<Caller> = {
+  get(name: string): Caller | undefined
+  /**
+   * The number of the tenant whose key it was when it was last looked up, whatever has changed since: good enough to know whose queue
+   * a request joins, and for nothing else.
+   */
+  lastTenant(name: string): number | undefined
+  /** `asOf` is the epoch from before the caller was read: a caller read while grants changed is not remembered. */
+  set(name: string, caller: Caller, asOf: number): void
+  /** `get` and `set` do this first. Without requests it must be called, or the keys of a deleted tenant stay in memory. */
+  forgetIfChanged(): void
 }
 
 /** Who calls, and what the call acts with. */

@@ -43,7 +43,7 @@ const ownTriggers: ReadonlySet<string | null> = new Set(['transients_wiped', 'te
 /**
  * A database file can hold code: anyone able to write to it could plant a trigger that keeps a copy of deleted rows, or a view in
  * place of a table. The engine refuses every statement that would run such code ("not authorized"). This check knows triggers only by
- * name; `own-schema.ts` compares their text.
+ * name; `own-storage.ts` compares their text.
  */
 export const withoutForeignCode = (database: DatabaseSync): DatabaseSync => {
   database.setAuthorizer((_action, _what, _column, _schema, from) =>

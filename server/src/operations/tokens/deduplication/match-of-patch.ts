@@ -5,9 +5,8 @@ import { Secret } from '../../../domain/secret.ts'
 import type { Token } from '../../../domain/tokens/token.ts'
 import type { Match } from '../../../store/write-set.ts'
 import type { Caller, Vault } from '../../vault/vault.ts'
-import { fingerprintFor } from '../token-fingerprint.ts'
 import type { TokenWrites } from '../token-writes.ts'
-import { isDeduplicated, matchOf, sameMatch } from './match.ts'
+import { fingerprintFor, isDeduplicated, matchOf, sameMatch } from './match.ts'
 import { claimMatch, findMatch } from './match-holder.ts'
 
 type Change = Pick<JudgedPatch, 'knowsData'> & {

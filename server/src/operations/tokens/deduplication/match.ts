@@ -1,3 +1,6 @@
+import { fingerprintOf } from '../../../crypto/keyed-hashes.ts'
+import { ExpressionError } from '../../../domain/expressions/expression-error.ts'
+import { renderFingerprint } from '../../../domain/tokens/hash-inputs.ts'
 import { matchTag } from '../../../domain/tokens/index-terms.ts'
 import type { Token } from '../../../domain/tokens/token.ts'
 import type { Match } from '../../../store/write-set.ts'
@@ -9,6 +12,29 @@ export const isDeduplicated = ({ application, tenant }: Caller, flag: boolean | 
   application.type === 'public'
     ? tenant.settings.deduplicateTokens
     : (flag ?? tenant.settings.deduplicateTokens)
+
+type Fingerprintable = Pick<
+  Token,
+  'data' | 'metadata' | 'type' | 'fingerprintExpression' | 'deduplicate' | 'fingerprint'
+>
+
+/** C14: the fingerprint that a write gives the token, or undefined if none is in force or none can be rendered. */
+export const fingerprintFor = (caller: Caller, token: Fingerprintable): string | undefined => {
+  const inForce =
+    token.fingerprint !== undefined ||
+    token.fingerprintExpression !== undefined ||
+    caller.tenant.settings.fingerprintTokens ||
+    isDeduplicated(caller, token.deduplicate)
+  if (!inForce) return undefined
+  try {
+    const rendered = renderFingerprint(token)
+    return rendered && fingerprintOf(caller.keys, token.type.name, rendered)
+  } catch (error) {
+    // Callers who know the data were told when the expression was checked. Others must not learn of the failure (C13).
+    if (error instanceof ExpressionError) return undefined
+    throw error
+  }
+}
 
 /** The match that equal tokens share (C15); undefined for a token that takes no part in deduplication. */
 export const matchOf = (tenant: UnlockedTenant, token: Token): Match | undefined => {

@@ -5,11 +5,11 @@ import type { StandaloneWrites } from '../../port.ts'
 import type { KeyRow } from '../../rows.ts'
 import { vaultKeys } from '../../sql/statements.ts'
 import { unwritable } from '../engine-reason.ts'
+import { storageGuard } from '../own-storage.ts'
 import { prepareRead, statementCache } from '../statement-cache.ts'
 import { mendWaiting } from '../waiting-entries.ts'
 import { purgeDeadTenants } from './purge-dead-tenants.ts'
 import { insertApiKey, insertApplication, insertTenantKey, slotFiller } from './shared-statements.ts'
-import { storageGuard } from './storage-guard.ts'
 
 export type StandaloneName = keyof StandaloneWrites
 export type StandaloneArgs<Name extends StandaloneName> = Parameters<StandaloneWrites[Name]>
