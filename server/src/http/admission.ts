@@ -1,6 +1,7 @@
 import type { Endpoint } from '../contract/endpoint.ts'
 import { ownHeaders } from '../contract/headers.ts'
 import { holds } from '../domain/access/access.ts'
+import type { ActKind } from '../domain/acts/act.ts'
 import { VaultError } from '../domain/errors.ts'
 import { describeError, type Log } from '../domain/log.ts'
 import { TamperedError } from '../domain/tampered-error.ts'
@@ -9,6 +10,7 @@ import type { Caller, CallerKey, KnownCaller, Vault } from '../operations/vault/
 import type { Cors } from './cors.ts'
 import type { Exchange } from './exchange.ts'
 import { requireBodyForm } from './input.ts'
+import { actKindOf, beginAct } from './recording.ts'
 import type { Visit } from './visit.ts'
 
 export type AdmissionOptions = {
@@ -27,21 +29,37 @@ export type Admission = {
   identify(exchange: Exchange, visit: Visit): Caller | Promise<Caller>
 }
 
+/** What is done where no route leads is not recorded. */
+const noAct: ActKind = { operation: 'none', entityType: 'tenant' }
+
 type Admitted = Caller | undefined | 'answered'
 
 /** In the order of C3. Without an endpoint, as far as the caller goes. */
 export const admission = (options: AdmissionOptions, endpoint: Endpoint | undefined): Admission => {
   const { vault, rateLimit, cors } = options
   const find = callerFinder(options)
+  const kind = (endpoint && actKindOf(endpoint)) ?? noAct
 
   /** 401. A key that was not known when the request came is charged from now on. */
   const requireCaller = (exchange: Exchange, visit: Visit): Caller | Promise<Caller> => {
     const found = find(exchange, visit)
-    if (!(found instanceof Promise)) return asCaller(found, visit)
+    if (!(found instanceof Promise)) return asCaller(found, exchange, visit)
     return found.then(async known => {
       await visit.chargeTo(known)
-      return asCaller(known, visit)
+      return asCaller(known, exchange, visit)
     })
+  }
+
+  const asCaller = (known: KnownCaller | undefined, exchange: Exchange, visit: Visit): Caller => {
+    if (known === undefined) throw new VaultError('unauthorized')
+    const caller = {
+      ...known,
+      work: visit.work,
+      act: beginAct(kind, known, exchange, endpoint?.status ?? 404),
+    }
+    visit.caller = caller
+    vault.acts.requireOpen(known.tenantNumber)
+    return caller
   }
 
   const requireRights = (exchange: Exchange, visit: Visit, caller: Caller): Caller => {
@@ -78,11 +96,6 @@ export const admission = (options: AdmissionOptions, endpoint: Endpoint | undefi
       return caller
     },
   }
-}
-
-const asCaller = (known: KnownCaller | undefined, { work }: Visit): Caller => {
-  if (known === undefined) throw new VaultError('unauthorized')
-  return { ...known, work }
 }
 
 /** 403 to an application that holds the endpoint's permission nowhere (C3: "permission as such"). */

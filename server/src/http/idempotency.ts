@@ -2,7 +2,7 @@ import { idempotencyKeyHeader, ownHeaders } from '../contract/headers.ts'
 import { Claims } from '../domain/claims.ts'
 import { invalid, VaultError } from '../domain/errors.ts'
 import type { Caller, Idempotent, IdempotentRequest, Vault } from '../operations/vault/vault.ts'
-import { findResult, requestHash } from '../operations/writing/kept-results.ts'
+import { findResult, type KeptResult, requestHash } from '../operations/writing/kept-results.ts'
 import { StoreUnavailableError } from '../store/port.ts'
 import type { Answer } from './handlers.ts'
 
@@ -20,9 +20,12 @@ export type Idempotency = {
 /** The answer to an earlier request. */
 export class Replayed {
   readonly answer: Answer
+  /** What the record of the first request named. */
+  readonly named: KeptResult['named']
 
-  constructor(answer: Answer) {
+  constructor({ answer, named }: KeptResult) {
     this.answer = answer
+    this.named = named
   }
 }
 
@@ -56,7 +59,7 @@ export const idempotency = (
         const kept = await findResult(vault, caller, hash, request)
         if (kept === undefined) return undefined
         if (strict && !kept.sameBody) throw new VaultError('idempotencyMismatch')
-        return new Replayed(kept.answer)
+        return new Replayed(kept)
       }
       const replayed = await replay()
       if (replayed !== undefined) return replayed

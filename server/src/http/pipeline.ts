@@ -12,6 +12,7 @@ import type { Exchange, Serve } from './exchange.ts'
 import type { Answer, Handle } from './handlers.ts'
 import { type Idempotency, type Replayed, readIdempotencyKey } from './idempotency.ts'
 import { readBody, readQuery } from './input.ts'
+import { actKindOf, refusalRecorder } from './recording.ts'
 import { plainPath } from './routes.ts'
 import { answerSender } from './send-answer.ts'
 import { problemSender } from './send-problem.ts'
@@ -31,12 +32,14 @@ export type PipelineOptions = AdmissionOptions &
  *   admission       204 to a CORS preflight → 401 → 429 → 403 permission as such → 415 → 413 → 503 no room for the body
  *   the body        and 401, 403 once more, for what changed while it was on its way
  *   the answer      idempotent replay, 422 or 409 → 400 of the query → JSON → 400 of the body → the operation, which refuses or commits
+ *   the record      with what was committed, or before an answer that shows data, or soon
  */
 export const serve = (options: PipelineOptions, endpoint: Endpoint, handle: Handle): Serve => {
   const { vault, idempotency, headerPrefix } = options
   const steps = admission(options, endpoint)
   const sendProblem = problemSender(options, endpoint.path)
-  const send = answerSender(endpoint, ownHeaders(headerPrefix).traceId)
+  const send = answerSender(endpoint, options)
+  const recordRefusal = refusalRecorder(vault, actKindOf(endpoint))
   const { apiKey: keyHeader } = ownHeaders(headerPrefix)
   const takesBody = endpoint.method !== 'GET'
 
@@ -75,7 +78,7 @@ export const serve = (options: PipelineOptions, endpoint: Endpoint, handle: Hand
     const answer = await answerTo(exchange, caller, body)
     // Short answers of one commit leave together, as many as a commit holds: they have waited for each other already.
     if (exchange.bodyBytes > pace.shortBodyBytesMax && !work.hasTurn) await work.turn()
-    const sending = send(exchange, answer, visit)
+    const sending = send(exchange, answer, visit, caller)
     if (sending !== undefined) await sending
   }
 
@@ -103,11 +106,15 @@ export const serve = (options: PipelineOptions, endpoint: Endpoint, handle: Hand
       try {
         await carryOut(exchange, visit, caller, body)
       } catch (error) {
-        await carryOut(exchange, visit, await withNewerKeys(vault.keyring, caller, error), body)
+        const again = await withNewerKeys(vault.keyring, caller, error)
+        again.act.startsAgain()
+        await carryOut(exchange, visit, again, body)
       }
     } catch (error) {
       visit.memory.keep(0)
-      if (!(error instanceof GoneError)) sendProblem(exchange, error)
+      if (error instanceof GoneError) return
+      recordRefusal(exchange, visit.caller, error)
+      sendProblem(exchange, error)
     } finally {
       work.end()
     }

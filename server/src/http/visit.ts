@@ -1,5 +1,5 @@
 import { apiKeyName } from '../operations/keys/authenticate.ts'
-import type { KnownCaller, Vault } from '../operations/vault/vault.ts'
+import type { Caller, KnownCaller, Vault } from '../operations/vault/vault.ts'
 import type { ByteAccount, ByteBudget } from '../scheduling/byte-budget.ts'
 import type { Scheduler, Work } from '../scheduling/scheduler.ts'
 import type { Exchange } from './exchange.ts'
@@ -23,6 +23,8 @@ const namesOfHeaders = new WeakMap<object, string>()
 export class Visit {
   readonly work: Work
   memory: ByteAccount
+  /** Who calls, once the key is known. */
+  caller: Caller | undefined
   /** Whether there is room in memory for the body that it announces. */
   hasRoom: boolean
   /** The name under which the holder of the key that it carries is remembered. */

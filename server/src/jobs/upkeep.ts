@@ -91,4 +91,8 @@ export const frequentUpkeep = (vault: Vault): Job[] => [
 ]
 
 /** Data that is only in memory and would be lost with the process. */
-export const lastUpkeep = (vault: Vault): Job[] => [...frequentUpkeep(vault), noteUses(vault)]
+export const lastUpkeep = (vault: Vault): Job[] => [
+  { name: 'flush-log', run: () => vault.acts.flush().then(() => ({})) },
+  ...frequentUpkeep(vault),
+  noteUses(vault),
+]

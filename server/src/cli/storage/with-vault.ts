@@ -55,7 +55,12 @@ export const withVault = async <T>(
   if (schema.pending) throw new Error(`${schemaMismatch(storage.name, schema)}: run strongroom migrate`)
   const store = await storage.openForCommand()
   try {
-    return await work(await openVault({ store, keyProvider, clock: Date.now }))
+    const vault = await openVault({ store, keyProvider, clock: Date.now })
+    try {
+      return await work(vault)
+    } finally {
+      await vault.acts.flush()
+    }
   } finally {
     await store.close()
   }

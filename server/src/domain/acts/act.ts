@@ -5,15 +5,7 @@ import type { Json } from '../json/json.ts'
 import type { Instant } from '../time/instant.ts'
 
 /** What an act is about. */
-export type EntityType =
-  | 'token'
-  | 'tenant'
-  | 'application'
-  | 'key'
-  | 'proxy'
-  | 'webhook'
-  | 'report'
-  | 'log'
+export type EntityType = 'token' | 'tenant' | 'application' | 'key' | 'proxy' | 'webhook' | 'report' | 'log'
 
 /** What is done: an endpoint, a command or a job. One object for all acts of a kind. */
 export type ActKind = {
@@ -120,6 +112,17 @@ export class Act {
     this.#reveals = false
     this.isRecorded = false
     this.isDurable = false
+  }
+
+  /** What it has touched so far, as an act of its own: a long answer leaves in parts. */
+  split(): Act {
+    const part = new Act(this.kind, this.actor, this.traceId, this.address)
+    part.ends(this.status, this.result)
+    part.details = this.details
+    part.tokens = this.tokens
+    part.#reveals = this.#reveals
+    this.startsAgain()
+    return part
   }
 
   /** Whether the answer shows data in the clear, and must therefore wait for its record. */

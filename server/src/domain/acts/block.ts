@@ -1,6 +1,6 @@
 import type { JsonObject } from '../json/json.ts'
 import { formatInstant, type Instant } from '../time/instant.ts'
-import { type Act, type ActResult, tokensPerRecord, type TouchedToken } from './act.ts'
+import { type Act, type ActResult, type TouchedToken, tokensPerRecord } from './act.ts'
 import { type RecordIdBase, recordId } from './record-id.ts'
 
 // How the log stores acts: one JSON document for all records that became durable together. What recurs in it (kinds, actors, addresses,
@@ -157,7 +157,8 @@ export const recordsIn = (text: string, { tenantId, writer, first, kept }: Block
   return found
 }
 
-const isKept = (kept: Uint8Array, index: number): boolean => (((kept[index >> 3] ?? 0) >> (index & 7)) & 1) === 1
+const isKept = (kept: Uint8Array, index: number): boolean =>
+  (((kept[index >> 3] ?? 0) >> (index & 7)) & 1) === 1
 
 const toRecord = (
   { at: begun, ids, recurring }: StoredBlock,
@@ -166,7 +167,12 @@ const toRecord = (
   sequence: string,
 ): LogRecord => {
   const at = begun + after
-  const [operation, route, entityType, isAboutOne] = recurring[kind] as [string, string | null, string, number]
+  const [operation, route, entityType, isAboutOne] = recurring[kind] as [
+    string,
+    string | null,
+    string,
+    number,
+  ]
   const [type, id, keyId] = recurring[actor] as [string, string | null, string | null]
   const touched = touchedTokens(tokens, recurring)
   const entityId = details.entityId ?? (isAboutOne === 1 ? (tokens[0] as string | undefined) : undefined)

@@ -6,7 +6,7 @@ export type RecordIdBase = string
 /** From eleven random bytes' worth of hexadecimal digits. */
 export const recordIdBase = (random: Uint8Array): RecordIdBase => {
   const digits = Buffer.from(random).toString('hex')
-  const variant = ((random[0] ?? 0) & 0x3 | 0x8).toString(16)
+  const variant = (((random[0] ?? 0) & 0x3) | 0x8).toString(16)
   return `7${digits.slice(2, 5)}-${variant}${digits.slice(5, 8)}-${digits.slice(8, 12)}`
 }
 

@@ -26,7 +26,7 @@ export const explainAccess = async (
   requireNone(issues)
 
   const { grants } = await loadGrants(vault, caller)
-  const explained = explain(applicationOf(grants, applicationId), permission, containers)
+  const explained = explain(applicationOf(grants, applicationId, caller.act), permission, containers)
   return {
     application_id: applicationId,
     permission,

@@ -4,7 +4,7 @@ import type { TokenQuery } from '../../store/port.ts'
 import type { TokenRow } from '../../store/rows.ts'
 import { openTokenRow } from '../tokens/token-rows.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
-import { type Matches, decisionToShow } from './show-tokens.ts'
+import { decisionToShow, type Matches } from './show-tokens.ts'
 
 export type Found = {
   /** The rows of the page, as many at a time as may be held in memory. */

@@ -1,6 +1,5 @@
-import { readTransform } from '../../domain/access/access.ts'
-import type { Transform } from '../../domain/access/application.ts'
 import { type Decision, decisionFor } from '../../domain/access/access.ts'
+import type { Transform } from '../../domain/access/application.ts'
 import type { Json } from '../../domain/json/json.ts'
 import { isExpired, type Token } from '../../domain/tokens/token.ts'
 import type { TokenRow } from '../../store/rows.ts'

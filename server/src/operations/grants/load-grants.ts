@@ -1,5 +1,6 @@
 import type { ApiKeyGrant, Application } from '../../domain/access/application.ts'
 import type { Tenant } from '../../domain/access/tenant.ts'
+import type { Act } from '../../domain/acts/act.ts'
 import { VaultError } from '../../domain/errors.ts'
 import type { UsedApiKeyRow } from '../../store/rows.ts'
 import type { Vault } from '../vault/vault.ts'
@@ -47,8 +48,10 @@ export const loadGrants = async (
   }
 }
 
-export const applicationOf = ({ applications }: Grants, id: string): Application => {
+/** `act`: what is done is about this application, so its record names it. */
+export const applicationOf = ({ applications }: Grants, id: string, act?: Act): Application => {
   const found = applications.find(application => application.id === id)
   if (found === undefined) throw new VaultError('notFound')
+  act?.finds(id)
   return found
 }

@@ -1,3 +1,4 @@
+import type { ActDetails } from '../../domain/acts/act.ts'
 import type { Json } from '../../domain/json/json.ts'
 import type { Effect } from '../../store/write-set.ts'
 import type { Caller, Idempotent, Vault } from '../vault/vault.ts'
@@ -11,6 +12,8 @@ export type Revision<A extends Json> = {
   readonly answer: A
   /** What a replay shows, if that is not the answer itself. */
   readonly kept?: Json
+  /** What its record names and shows. */
+  readonly record: Pick<ActDetails, 'entityId' | 'fields' | 'before' | 'after'>
 }
 
 /**
@@ -29,7 +32,8 @@ export const reviseTenant = <A extends Json>(
     // one that can be.
     if (revision < 1) await vault.store.mendNumbers(caller.tenantNumber)
     requireStillGranted(caller, grants, vault.clock())
-    const { effects, answer, kept } = decide(grants)
+    const { effects, answer, kept, record } = decide(grants)
+    caller.act.says(record)
     const outcome = await commit(
       vault,
       caller,
@@ -38,7 +42,6 @@ export const reviseTenant = <A extends Json>(
         guarded: [{ kind: 'reviseTenant', ifRevision: revision }],
         effects,
         counters: [],
-        log: null,
       },
       kept ?? answer,
       idempotent,

@@ -1,4 +1,5 @@
 import { pace } from '../../domain/pace.ts'
+import { jobAct } from '../log/acting.ts'
 import { sealsCounter } from '../vault/counters.ts'
 import type { Vault } from '../vault/vault.ts'
 import { eachLoadedTenant } from './each-loaded-tenant.ts'
@@ -17,7 +18,10 @@ export const rotateDataKeys = async (
   await eachLoadedTenant(vault, vault.keyring.loaded(), async tenant => {
     const { tenantNumber, keys } = tenant
     const [seals] = await vault.store.readCounters(tenantNumber, [sealsCounter(keys.currentDataVersion)])
-    if (seals !== undefined && seals.value >= sealsMax && (await newDataKey(vault, tenant))) rotated++
+    if (seals === undefined || seals.value < sealsMax) return
+    const act = jobAct({ operation: 'rotate-data-keys', entityType: 'tenant' })
+    act.finds(keys.tenantId)
+    if (await newDataKey(vault, tenant, act)) rotated++
   })
   return rotated
 }

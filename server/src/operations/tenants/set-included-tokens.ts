@@ -1,4 +1,5 @@
 import { viewTenant } from '../../domain/access/tenant.ts'
+import { settingsOf } from '../../domain/acts/grants.ts'
 import type { JsonObject } from '../../domain/json/json.ts'
 import { sealTenant } from '../grants/grant-rows.ts'
 import { reviseTenant } from '../grants/revise-tenant.ts'
@@ -15,5 +16,6 @@ export const setIncludedTokens = (
     return {
       effects: [{ kind: 'putTenant', sealed: sealTenant(vault.vaultKeys, updated) }],
       answer: viewTenant(updated),
+      record: { entityId: tenant.id, before: settingsOf(tenant), after: settingsOf(updated) },
     }
   })

@@ -59,7 +59,11 @@ export const createTokens = async <Shown extends Json, Answer extends Json>(
         inserted.push(each)
       }
       const made = { token: existing ?? token, deduplicated: existing !== undefined }
-      caller.act.touches(made.token, 'token:create', writeDecision(caller.application, 'token:create', made.token))
+      caller.act.touches(
+        made.token,
+        'token:create',
+        writeDecision(caller.application, 'token:create', made.token),
+      )
       shown.push(show(made, shown.length))
     }
     const answer = answerFor(shown)

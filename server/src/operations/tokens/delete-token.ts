@@ -15,6 +15,10 @@ export const deleteToken = (vault: Vault, caller: Caller, id: string): Promise<v
     await vault.activity.settle(caller.tenantNumber, id)
     const writes = new TokenWrites(caller)
     writes.remove(token)
-    caller.act.touches(token, 'token:delete', decisionFor(caller.application, 'token:delete', token.containers))
+    caller.act.touches(
+      token,
+      'token:delete',
+      decisionFor(caller.application, 'token:delete', token.containers),
+    )
     return { outcome: await commit(vault, caller, writes.changes), answer: undefined }
   })

@@ -1,14 +1,9 @@
 import type { Token } from '../../domain/tokens/token.ts'
 import type { IndexTerm } from '../../store/rows.ts'
-import {
-  CounterSums,
-  type Effect,
-  type GuardedChange,
-  type Match,
-} from '../../store/write-set.ts'
-import type { Changes } from '../writing/commit.ts'
+import { CounterSums, type Effect, type GuardedChange, type Match } from '../../store/write-set.ts'
 import { activeCounter, sealsCounter } from '../vault/counters.ts'
 import type { UnlockedTenant } from '../vault/vault.ts'
+import type { Changes } from '../writing/commit.ts'
 import { matchName, matchOf, sameMatch } from './deduplication/match.ts'
 import { type Category, categoryOf, indexedToken, tokenTerms } from './index-entries.ts'
 import { sealTokenRow, sealTransientRow } from './token-rows.ts'

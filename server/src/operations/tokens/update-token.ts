@@ -53,9 +53,7 @@ export const updateToken = async (
 
 /** The names of what is patched; the keys of metadata are the caller's own, and not among them. */
 const fieldsOf = (patch: TokenPatch): string[] =>
-  Object.entries(patch).map(([name, value]) =>
-    name === 'metadata' && value !== null ? 'metadata.*' : name,
-  )
+  Object.entries(patch).map(([name, value]) => (name === 'metadata' && value !== null ? 'metadata.*' : name))
 
 /** The patched token as it is written: with its fingerprint, the next version and its author. */
 const written = (caller: Caller, before: Token, patched: Token, patch: TokenPatch, now: Instant): Token => {

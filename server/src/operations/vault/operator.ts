@@ -1,6 +1,6 @@
 import { permissionsByType } from '../../domain/access/permissions.ts'
-import { VaultError } from '../../domain/errors.ts'
 import type { ActKind } from '../../domain/acts/act.ts'
+import { VaultError } from '../../domain/errors.ts'
 import { openTenant } from '../grants/grant-rows.ts'
 import { operatorAct, recorded, recordedForOperator } from '../log/acting.ts'
 import type { Caller, Vault } from './vault.ts'

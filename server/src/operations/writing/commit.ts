@@ -1,9 +1,9 @@
-import { VaultError } from '../../domain/errors.ts'
 import type { Act, ActKind } from '../../domain/acts/act.ts'
+import { VaultError } from '../../domain/errors.ts'
 import type { Json } from '../../domain/json/json.ts'
+import type { Token } from '../../domain/tokens/token.ts'
 import { StoreOverloadedError } from '../../store/port.ts'
 import { changesContent, type Outcome, type WriteSet } from '../../store/write-set.ts'
-import type { Token } from '../../domain/tokens/token.ts'
 import { jobAct } from '../log/acting.ts'
 import type { Caller, Idempotent, UnlockedTenant, Vault } from '../vault/vault.ts'
 import { keepingAnswer } from './kept-results.ts'
@@ -43,7 +43,7 @@ export const commit = async (
 
 /** Expired tokens that stand in somebody's way, removed by themselves. */
 export const commitPurge = (vault: Vault, tenant: UnlockedTenant, changes: Changes): Promise<Outcome> =>
-  commitSet(vault, { ...changes, log: vault.acts.partOf(tenant, ...purgesOf(changes)) })
+  vault.store.commit({ ...changes, log: vault.acts.partOf(tenant, ...purgesOf(changes)) })
 
 const sweepExpired: ActKind = { operation: 'sweep-expired', entityType: 'token' }
 

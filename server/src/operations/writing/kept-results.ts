@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { openResult, sealResult } from '../../crypto/data-seal.ts'
 import { indexHash } from '../../crypto/keyed-hashes.ts'
+import type { Act, TouchedToken } from '../../domain/acts/act.ts'
 import type { Json, JsonObject } from '../../domain/json/json.ts'
 import { parseStored } from '../../domain/json/parse-json.ts'
 import { limits } from '../../domain/limits.ts'
@@ -11,7 +12,6 @@ import {
   pendingDeadlines,
 } from '../../domain/time/instant.ts'
 import { sealsCounter } from '../vault/counters.ts'
-import type { Act, TouchedToken } from '../../domain/acts/act.ts'
 import type { Caller, Idempotent, IdempotentRequest, Vault } from '../vault/vault.ts'
 import type { Changes } from './commit.ts'
 
@@ -49,7 +49,7 @@ export const findResult = async (
   return {
     answer: kept.answer ?? null,
     sameBody: kept.body === bodyDigest(request),
-    named: kept.named as KeptResult['named'],
+    named: kept.named as unknown as KeptResult['named'],
   }
 }
 
