@@ -8,6 +8,7 @@ import { sealsCounter } from '../../src/operations/vault/counters.ts'
 import { verifyTenant } from '../../src/operations/verify/verify-tenant.ts'
 import type { TokenRow } from '../../src/store/rows.ts'
 import { granted } from '../rig/answers.ts'
+import { someAct } from '../rig/caller-of.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 import { owner } from '../rig/test-vault.ts'
 
@@ -29,8 +30,8 @@ onEveryEngine('tokens under a new data key', vault => {
       )
     const open = vault().service.vault
     const before = { tenantNumber, keys: await open.keyring.of(tenantNumber, tenantId) }
-    assert.equal(await newDataKey(open, before), true)
-    assert.equal(await newDataKey(open, before), false, 'the next version is there already')
+    assert.equal(await newDataKey(open, before, someAct()), true)
+    assert.equal(await newDataKey(open, before, someAct()), false, 'the next version is there already')
     const tenant = { tenantNumber, keys: await open.keyring.lookAgain(tenantNumber, tenantId) }
     const shown = async () =>
       Promise.all(ids.map(async id => granted(await vault().get(`/tokens/${id}`, keys.owner))))
@@ -193,7 +194,7 @@ onEveryEngine('tokens under a new data key', vault => {
 
   test('a key that is newer than those at hand is no damage, neither here nor to a verification (C11)', async () => {
     const { open, tenant, tenantNumber, key, versions } = await start(3)
-    assert.equal(await newDataKey(open, tenant), true)
+    assert.equal(await newDataKey(open, tenant, someAct()), true)
     await open.keyring.lookAgain(tenantNumber, tenant.keys.tenantId)
     await vault().create(key, { type: 'token', data: 'sealed with the newest' })
     assert.deepEqual(await versions(), [1, 1, 1, 3])
