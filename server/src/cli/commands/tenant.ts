@@ -84,7 +84,7 @@ export const tenantRekey: Run = ({ config, flags, words: [id = ''] }) =>
     if (flags.resume !== true) await newDataKey(vault, { tenantNumber, keys })
     // Before that, a server may still write with the key before, behind the scan.
     await setTimeout(pace.grantsHeardMs)
-    const newest = await keysUnlessDeleted(vault, tenantNumber, id, vault.keyring.lookAgain)
+    const newest = await keysUnlessDeleted(vault, tenantNumber, id, vault.keyring.readAgain)
     if (newest === undefined)
       throw new VaultError('notFound', { detail: 'There is no such tenant any more.' })
     const { resealed, left, unreadable, unreadableNames } = await resealTokens(vault, {
