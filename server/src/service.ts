@@ -11,7 +11,7 @@ import { cors } from './http/cors.ts'
 import { idempotency, type KeysInFlight } from './http/idempotency.ts'
 import { refusalLog } from './http/send-problem.ts'
 import { type Address, buildServer } from './http/server.ts'
-import { allOf, type Clockwork, clockwork, runJobs } from './jobs/clockwork.ts'
+import { allOf, type JobTimer, jobTimer, runJobs } from './jobs/job-timer.ts'
 import { leases } from './jobs/lease.ts'
 import { frequentUpkeep, lastUpkeep, upkeep } from './jobs/upkeep.ts'
 import type { KeyProvider } from './keys/key-provider.ts'
@@ -26,9 +26,9 @@ export type Service = {
   /** What bodies and answers hold, for tests and metrics. */
   readonly memory: Pick<ByteBudget, 'held'>
   /** The jobs of each minute; tests run them by hand. */
-  readonly clockwork: Clockwork
+  readonly jobTimer: JobTimer
   /** Starts all jobs; what a pause left undone is caught up at once. */
-  startClockwork(): void
+  startJobs(): void
   /** Resolves with the address once requests are answered. A port that is shared may be listened on by others as well. */
   listen(address: Address): Promise<Address>
   /** New connections get these certificates; those that exist keep theirs. */
@@ -64,10 +64,10 @@ export const buildService = async (parts: {
   const ownLeases = leases(parts.store, { holder: newUuid(), lengthMs: pace.upkeepLeaseMs, clock })
   const work = allOf(
     Object.entries(upkeep(vault, log, ownLeases.on)).map(([name, jobs]) =>
-      clockwork(jobs, { intervalMs: pace.sweepIntervalMs, log, lease: ownLeases.on(name) }),
+      jobTimer(jobs, { intervalMs: pace.sweepIntervalMs, log, lease: ownLeases.on(name) }),
     ),
   )
-  const frequent = clockwork(frequentUpkeep(vault), { intervalMs: pace.activityFlushIntervalMs, log })
+  const frequent = jobTimer(frequentUpkeep(vault), { intervalMs: pace.activityFlushIntervalMs, log })
   const memory = new ByteBudget(Math.max(pace.bytesOnTheirWay, 8 * limits.bodyBytes))
   const app = buildServer({
     vault,
@@ -88,8 +88,8 @@ export const buildService = async (parts: {
   return {
     vault,
     memory,
-    clockwork: work,
-    startClockwork: () => {
+    jobTimer: work,
+    startJobs: () => {
       work.start()
       frequent.start()
     },

@@ -59,8 +59,8 @@ const help = (words: readonly string[]): string | undefined => {
   if (command !== undefined) return usage(command)
   const [first, ...others] = upTo(words, word => word.startsWith('-'))
   if (first === undefined) return overview(commands)
-  const group = commands.filter(({ name }) => name.startsWith(`${first} `))
-  return others.length === 0 && group.length > 0 ? overview(group) : undefined
+  const section = commands.filter(({ name }) => name.startsWith(`${first} `))
+  return others.length === 0 && section.length > 0 ? overview(section) : undefined
 }
 
 const upTo = (words: readonly string[], isEnd: (word: string) => boolean): readonly string[] => {
@@ -72,10 +72,10 @@ const unknown = ([first = '', second = '']: readonly string[]): string => {
   if (first.startsWith('-'))
     return `the command is missing before ${first.split('=', 1)[0]}${didYouMean(first, ['--help', '--version'])}; see strongroom help`
   const names = commands.map(({ name }) => name)
-  const group = names.filter(name => name.startsWith(`${first} `))
+  const section = names.filter(name => name.startsWith(`${first} `))
   const firstWords = [...new Set(names.map(name => name.split(' ')[0] ?? name))]
   const whole = didYouMean(`${first} ${second}`.trim(), names)
-  if (whole === '' && group.length > 0) return `which one: ${group.join(', ')}?`
+  if (whole === '' && section.length > 0) return `which one: ${section.join(', ')}?`
   const hint = whole || didYouMean(first, firstWords)
   return `there is no such command${hint}; see strongroom help`
 }

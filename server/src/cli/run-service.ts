@@ -56,7 +56,7 @@ export const runService = async (
   try {
     await hooks.prepare?.(service)
     const { port } = await service.listen(address)
-    service.startClockwork()
+    service.startJobs()
     if (shared === undefined) warnOfTls(config, log)
     hooks.ready({ url: baseUrl(config, port), port }, service)
     await stopped

@@ -1,6 +1,6 @@
 import { idempotencyKeyHeader, ownHeaders } from '../contract/headers.ts'
-import { Claims } from '../domain/claims.ts'
 import { invalid, VaultError } from '../domain/errors.ts'
+import { NamesInFlight } from '../domain/names-in-flight.ts'
 import type { Caller, Idempotent, IdempotentRequest, Vault } from '../operations/vault/vault.ts'
 import { findResult, type KeptResult, requestHash } from '../operations/writing/kept-results.ts'
 import { StoreUnavailableError } from '../store/port.ts'
@@ -69,7 +69,7 @@ export const idempotency = (
       try {
         return await run({ hash, request })
       } catch (error) {
-        // Between our look and our claim, the first request may have been carried out. Then the commit refuses this one, unless it
+        // Between our search and our taking the name, the first request may have been carried out. Then the commit refuses this one, unless it
         // was refused before for what the first has done, such as that an id is taken.
         const mayBeSecond = error instanceof VaultError && error.code !== 'requestInFlight'
         const answered = mayBeSecond ? await replay().catch(unlessUnavailable) : undefined
@@ -84,10 +84,10 @@ export const idempotency = (
 }
 
 const keysOfThisProcess = (): KeysInFlight => {
-  const claims = new Claims<'this process'>()
+  const names = new NamesInFlight<'this process'>()
   return {
-    take: async name => claims.take(name, 'this process'),
-    release: async name => claims.release(name),
+    take: async name => names.take(name, 'this process'),
+    release: async name => names.release(name),
   }
 }
 

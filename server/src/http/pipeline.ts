@@ -26,7 +26,7 @@ export type PipelineOptions = AdmissionOptions &
   }
 
 /**
- * The life of a request of this endpoint, in the order of C3. Every step may end it; errors go to the one mapper.
+ * The life of a request of this endpoint, in the order of C3. Every stage may end it; errors go to the one mapper.
  *
  *   a turn          503 if it does not come in time; probes take none
  *   admission       204 to a CORS preflight → 401 → 429 → 403 permission as such → 415 → 413 → 503 no room for the body
@@ -36,7 +36,7 @@ export type PipelineOptions = AdmissionOptions &
  */
 export const serve = (options: PipelineOptions, endpoint: Endpoint, handle: Handle): Serve => {
   const { vault, idempotency, headerPrefix } = options
-  const steps = admission(options, endpoint)
+  const { admit, identify } = admission(options, endpoint)
   const sendProblem = problemSender(options, endpoint.path)
   const send = answerSender(endpoint, options)
   const recordRefusal = refusalRecorder(vault, actKindOf(endpoint))
@@ -87,7 +87,7 @@ export const serve = (options: PipelineOptions, endpoint: Endpoint, handle: Hand
     const { work } = visit
     try {
       if (endpoint.isProbe !== true) await work.turn()
-      const admitted = steps.admit(exchange, visit)
+      const admitted = admit(exchange, visit)
       let caller = admitted instanceof Promise ? await admitted : admitted
       if (caller === 'answered') {
         visit.memory.keep(0)
@@ -98,7 +98,7 @@ export const serve = (options: PipelineOptions, endpoint: Endpoint, handle: Hand
         body = await body
         await work.turn()
         // C27: the key may have been revoked, or its rules may have changed.
-        if (caller !== undefined) caller = await steps.identify(exchange, visit)
+        if (caller !== undefined) caller = await identify(exchange, visit)
       }
       // A page holds some of its tokens in memory until it is sent.
       if (endpoint.isPage && !visit.memory.hold(visit.memory.held + pageBytes))
@@ -127,14 +127,14 @@ const pageBytes = 1 << 18
 
 /** Refuses what leads to no endpoint. A caller without a key is not told why (C3). */
 export const refuse = (options: PipelineOptions, refusal: (exchange: Exchange) => VaultError): Serve => {
-  const steps = admission(options, undefined)
+  const { admit } = admission(options, undefined)
   const { apiKey: keyHeader } = ownHeaders(options.headerPrefix)
   const sendProblem = problemSender(options)
   const live = async (exchange: Exchange): Promise<void> => {
     const visit = new Visit(options, exchange, keyHeader)
     try {
       await visit.work.turn()
-      if ((await steps.admit(exchange, visit)) !== 'answered') sendProblem(exchange, refusal(exchange))
+      if ((await admit(exchange, visit)) !== 'answered') sendProblem(exchange, refusal(exchange))
     } catch (error) {
       if (!(error instanceof GoneError)) sendProblem(exchange, error)
     } finally {

@@ -1,6 +1,6 @@
 import { invalid, type VaultError } from '../domain/errors.ts'
 
-/** A place that paths lead to, as endpoints declare it: `/tokens/:id`. */
+/** A node that paths lead to, as endpoints declare it: `/tokens/:id`. */
 export type Declared<To> = { readonly method: string; readonly path: string; readonly to: To }
 
 export type Route<To> = { readonly to: To; readonly params: Readonly<Record<string, string>> }
@@ -10,10 +10,10 @@ export type NoRoute =
   | { readonly allowed: readonly string[]; readonly path: readonly string[] }
   | { readonly refusal: VaultError }
 
-type Place<To> = {
-  readonly named: Map<string, Place<To>>
+type RouteNode<To> = {
+  readonly named: Map<string, RouteNode<To>>
   /** For every other name: it is the value of this parameter. */
-  other?: { readonly param: string; readonly place: Place<To> }
+  other?: { readonly param: string; readonly node: RouteNode<To> }
   readonly methods: Map<string, To>
 }
 
@@ -22,14 +22,14 @@ type Place<To> = {
  * address and `/`), and each part of a path is decoded by itself, so that `%2F` is part of an id.
  */
 export class RouteTable<To> {
-  readonly #root: Place<To> = newPlace()
+  readonly #root: RouteNode<To> = newNode()
 
   constructor(declared: readonly Declared<To>[]) {
     for (const { method, path, to } of declared) {
-      let place = this.#root
+      let node = this.#root
       for (const name of partsOf(path))
-        place = name.startsWith(':') ? other(place, name.slice(1)) : named(place, name)
-      place.methods.set(method, to)
+        node = name.startsWith(':') ? other(node, name.slice(1)) : named(node, name)
+      node.methods.set(method, to)
     }
   }
 
@@ -43,19 +43,19 @@ export class RouteTable<To> {
 
   /** Where names lead if each name there is goes before a parameter: nearly all requests, at a third of the cost. */
   #straight(wanted: string, path: readonly string[]): Route<To> | undefined {
-    let place = this.#root
+    let node = this.#root
     const params: Record<string, string> = {}
     for (const part of path) {
-      const next = place.named.get(part)
+      const next = node.named.get(part)
       if (next !== undefined) {
-        place = next
+        node = next
         continue
       }
-      if (place.other === undefined || part === '') return undefined
-      params[place.other.param] = part
-      place = place.other.place
+      if (node.other === undefined || part === '') return undefined
+      params[node.other.param] = part
+      node = node.other.node
     }
-    const to = place.methods.get(wanted)
+    const to = node.methods.get(wanted)
     return to && { to, params }
   }
 
@@ -63,17 +63,17 @@ export class RouteTable<To> {
     const allowed = new Set<string>()
     const values: [string, string][] = []
     /** Depth first, names before parameters. */
-    const walk = (place: Place<To>, depth: number): To | undefined => {
+    const walk = (node: RouteNode<To>, depth: number): To | undefined => {
       const part = path[depth]
       if (part === undefined) {
-        for (const each of place.methods.keys()) allowed.add(each)
-        return place.methods.get(wanted)
+        for (const each of node.methods.keys()) allowed.add(each)
+        return node.methods.get(wanted)
       }
-      const next = place.named.get(part)
+      const next = node.named.get(part)
       const found = next && walk(next, depth + 1)
-      if (found !== undefined || place.other === undefined || part === '') return found
-      values.push([place.other.param, part])
-      const reached = walk(place.other.place, depth + 1)
+      if (found !== undefined || node.other === undefined || part === '') return found
+      values.push([node.other.param, part])
+      const reached = walk(node.other.node, depth + 1)
       if (reached === undefined) values.pop()
       return reached
     }
@@ -85,17 +85,17 @@ export class RouteTable<To> {
   }
 }
 
-const newPlace = <To>(): Place<To> => ({ named: new Map(), methods: new Map() })
+const newNode = <To>(): RouteNode<To> => ({ named: new Map(), methods: new Map() })
 
-const named = <To>(place: Place<To>, name: string): Place<To> => {
-  const there = place.named.get(name) ?? newPlace<To>()
-  place.named.set(name, there)
+const named = <To>(node: RouteNode<To>, name: string): RouteNode<To> => {
+  const there = node.named.get(name) ?? newNode<To>()
+  node.named.set(name, there)
   return there
 }
 
-const other = <To>(place: Place<To>, param: string): Place<To> => {
-  place.other ??= { param, place: newPlace<To>() }
-  return place.other.place
+const other = <To>(node: RouteNode<To>, param: string): RouteNode<To> => {
+  node.other ??= { param, node: newNode<To>() }
+  return node.other.node
 }
 
 /** The decoded parts of the path in a request's target, which may name a host; undefined if they cannot be decoded. */
@@ -119,5 +119,5 @@ export const partsOf = (path: string): string[] =>
 const unreadablePath = (): VaultError =>
   invalid({ path: '$', message: 'the path is not valid percent-encoded UTF-8' })
 
-/** One spelling for all targets that lead to the same place, and for no others: without host, query and trailing slash. */
+/** One spelling for all targets that lead to the same node, and for no others: without host, query and trailing slash. */
 export const plainPath = (url: string): string => (pathOf(url) ?? []).map(encodeURIComponent).join('/')

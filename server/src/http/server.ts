@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextIteration } from 'node:timers/promises'
 import { type TlsOptions, Server as TlsServer } from 'node:tls'
 import type { Endpoint } from '../contract/endpoint.ts'
 import { type EndpointId, endpoints } from '../contract/endpoints.ts'
@@ -30,8 +30,8 @@ export type HttpServer = {
 }
 
 /**
- * The event loop accepts one connection a turn from each socket that listens. With these beside the first one, a crowd that opens a
- * thousand connections a second keeps nobody from being accepted while turns take milliseconds.
+ * The event loop accepts one connection an iteration from each socket that listens. With these beside the first one, a crowd that opens a
+ * thousand connections a second keeps nobody from being accepted while iterations take milliseconds.
  */
 const acceptorsMore = 15
 
@@ -83,7 +83,7 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
         for (const socket of sockets) socket.destroy()
       }, drainTimeoutMs)
       // Requests that arrived before the stop are still accepted and read, and are then in flight.
-      for (let turn = 0; turn < pace.loopTurnsBeforeClosing; turn++) await nextTurn()
+      for (let done = 0; done < pace.iterationsBeforeClosing; done++) await nextIteration()
       const closed = acceptors.map(acceptor => once(acceptor.close(), 'close'))
       await Promise.all([listener.close(), ...closed])
       clearTimeout(cut)

@@ -1,6 +1,6 @@
 import type { Log } from '../domain/log.ts'
 import { checkMasterKey } from '../operations/maintenance/check-master-key.ts'
-import { computeIndexReports, type ReportClaims } from '../operations/maintenance/compute-index-reports.ts'
+import { computeIndexReports, type ReportLeases } from '../operations/maintenance/compute-index-reports.ts'
 import { noteKeyUse } from '../operations/maintenance/note-key-use.ts'
 import { purgeDeadTenants } from '../operations/maintenance/purge-dead-tenants.ts'
 import { rotateDataKeys } from '../operations/maintenance/rotate-data-keys.ts'
@@ -8,7 +8,7 @@ import { sweepExpired } from '../operations/maintenance/sweep-expired.ts'
 import { sweepResults } from '../operations/maintenance/sweep-results.ts'
 import { sweepTransients } from '../operations/maintenance/sweep-transients.ts'
 import type { Vault } from '../operations/vault/vault.ts'
-import type { Job } from './clockwork.ts'
+import type { Job } from './job-timer.ts'
 import type { Lease } from './lease.ts'
 
 /**
@@ -51,7 +51,7 @@ export const upkeep = (vault: Vault, log: Log, leaseOn: (name: string) => Lease)
       // On every node: each makes the reports of the tenants that it serves, and one lease per tenant picks one of them.
       name: 'index-reports',
       run: async stopping => ({
-        examined: await computeIndexReports(vault, { claims: reportClaims(leaseOn), stopping }),
+        examined: await computeIndexReports(vault, { leases: reportLeases(leaseOn), stopping }),
       }),
     },
   ],
@@ -71,7 +71,7 @@ export const upkeep = (vault: Vault, log: Log, leaseOn: (name: string) => Lease)
   ],
 })
 
-const reportClaims = (leaseOn: (name: string) => Lease): ReportClaims => {
+const reportLeases = (leaseOn: (name: string) => Lease): ReportLeases => {
   const leaseOf = (tenantNumber: number): Lease => leaseOn(`index-report ${tenantNumber}`)
   return {
     take: tenantNumber => leaseOf(tenantNumber).hold(),

@@ -56,7 +56,7 @@ export class Scheduler {
     return new Work(this, this.#queueOf(backgroundTenant, name))
   }
 
-  /** Somebody wants to connect. While many do, slices and rounds are short, because each turn of the event loop accepts only a few. */
+  /** Somebody wants to connect. While many do, slices and rounds are short, because each iteration of the event loop accepts only a few. */
   noteArrival(): void {
     if (++this.#arrivals >= crowd) this.#hurriedUntil = this.#now() + hurryMs
   }

@@ -483,13 +483,13 @@ onEveryEngine('idempotent retries', vault => {
     vault().now += hour
     granted(await create(keys.owner, newKey()))
     vault().now += 23 * hour - 1
-    await vault().service.clockwork.runAll()
+    await vault().service.jobTimer.runAll()
     const left = (await storedRows(vault(), 'results')).length
     vault().now += 1
-    await vault().service.clockwork.runAll()
+    await vault().service.jobTimer.runAll()
     assert.equal((await storedRows(vault(), 'results')).length, left - 1)
     vault().now += hour
-    await vault().service.clockwork.runAll()
+    await vault().service.jobTimer.runAll()
     assert.equal((await storedRows(vault(), 'results')).length, 0)
   })
 
@@ -508,10 +508,10 @@ onEveryEngine('idempotent retries', vault => {
     assert.ok(![first, unasked].includes(granted(second).id))
     vault().now += 24 * hour - 1
     assert.equal((await create(keys.owner, key)).body.id, second.body.id, 'its own 24 hours')
-    await vault().service.clockwork.runAll()
+    await vault().service.jobTimer.runAll()
     assert.equal(await kept(), 1, 'the one that nobody asked for is swept')
     vault().now += 1
-    await vault().service.clockwork.runAll()
+    await vault().service.jobTimer.runAll()
     assert.equal(await kept(), 0)
   })
 
@@ -520,7 +520,7 @@ onEveryEngine('idempotent retries', vault => {
     const key = newKey()
     const first = granted(await create(keys.owner, key)).id
     vault().now -= pace.clockSkewMs
-    await vault().service.clockwork.runAll()
+    await vault().service.jobTimer.runAll()
     assert.equal((await create(keys.owner, key)).body.id, first)
     vault().now -= 1
     assert.notEqual(granted(await create(keys.owner, key)).id, first)
@@ -690,7 +690,7 @@ onEveryEngine('idempotent retries', vault => {
       const fast = await send(world.keys[change.who], asked, key, node)
       granted(fast)
       // Writes what it still has to write, such as which keys were used.
-      await node.service.clockwork.runAll()
+      await node.service.jobTimer.runAll()
       const state = await stateOf(vault())
       gate.open()
       const loser = await slow

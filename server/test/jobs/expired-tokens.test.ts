@@ -41,7 +41,7 @@ onEveryEngine('expired tokens', vaultOfSuite => {
     tenant = await vault.tenantNumber(made.tenantId)
   })
 
-  const sweep = (): Promise<void> => vault.service.clockwork.runAll()
+  const sweep = (): Promise<void> => vault.service.jobTimer.runAll()
   const soon = (milliseconds: number): string => new Date(vault.now + milliseconds).toISOString()
   const total = async (query = '', key = keys.owner): Promise<number> =>
     (await vault.get(`/tokens${query}`, key)).body.pagination.total_items

@@ -144,7 +144,7 @@ onEveryEngine('the verification of a tenant', vault => {
     for (const data of ['a', 'b']) await vault().create(keys.owner, { type: 'token', data })
     assert.ok(await newDataKey(whole, first, someAct()))
     const { tenantNumber } = first
-    const tenant = { tenantNumber, keys: await whole.keyring.lookAgain(tenantNumber, first.keys.tenantId) }
+    const tenant = { tenantNumber, keys: await whole.keyring.readAgain(tenantNumber, first.keys.tenantId) }
     await vault().create(keys.owner, { type: 'token', data: 'c' })
     assert.deepEqual(told(await verifyTenant(whole, tenant)), { ...nothing, notRekeyed: 2 })
     assert.equal(await isRekeyUnfinished(whole, tenant), true)
@@ -155,7 +155,7 @@ onEveryEngine('the verification of a tenant', vault => {
     const counters = [{ name: sealsCounter(2), by: pace.dataKeySealsMax }]
     await whole.store.commit({ tenant: tenantNumber, guarded: [], effects: [], counters, log: null })
     assert.ok(await newDataKey(whole, tenant, someAct()))
-    const latest = { tenantNumber, keys: await whole.keyring.lookAgain(tenantNumber, first.keys.tenantId) }
+    const latest = { tenantNumber, keys: await whole.keyring.readAgain(tenantNumber, first.keys.tenantId) }
     assert.deepEqual(told(await verifyTenant(whole, latest)), nothing)
     assert.equal(await isRekeyUnfinished(whole, latest), false)
   })

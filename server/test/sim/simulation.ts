@@ -37,7 +37,7 @@ import { type Committed, SimulatedStore } from './simulated-store.ts'
 import { monthOf, rightsOf, type SimTenant, type World, withTenant } from './world.ts'
 
 const tenantsMax = 2
-/** After this many turns of the event loop in which nothing happens, a request counts as hanging. */
+/** After this many iterations of the event loop in which nothing happens, a request counts as hanging. */
 const idleTurnsMax = 1_000
 
 /**

@@ -410,7 +410,7 @@ onSqliteAlone(
         await backUpSqlite({ path: file('vault.db'), to: file('copy.db') })
         assert.equal((await vault().delete(`/tokens/${deleted.id}`, keys.owner)).status, 204)
         vault().now += 2 * 3_600_000
-        await vault().service.clockwork.runAll()
+        await vault().service.jobTimer.runAll()
         assert.deepEqual(await reach('SELECT 1 FROM transients'), [])
         assert.equal((await vault().get(`/tokens/${kept.id}`, keys.owner)).status, 200)
         assert.equal((await vault().delete(`/applications/${id}/keys/${keyId}`, keys.manager)).status, 204)

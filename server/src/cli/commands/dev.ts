@@ -35,7 +35,7 @@ export const dev: Run = async ({ config, options }) => {
   const keysPath = devKeysPath(dataFolder)
   const tls = readTlsFiles(config)
   const storage = folderStorage(dataFolder)
-  await storage.look()
+  await storage.inspect()
   makeDataFolder(dataFolder)
   // Storage whose master key is missing must be reported, not given a new key that opens nothing.
   if (!existsSync(databasePath(dataFolder)) && !existsSync(keyPath)) createMasterKeyFile(keyPath)

@@ -91,7 +91,7 @@ export const tenantRekey: Run = ({ config, flags, words: [id = ''] }) =>
       if (flags.resume !== true) await newDataKey(vault, operator, operator.act)
       // Before that, a server may still write with the key before, behind the scan.
       await setTimeout(pace.grantsHeardMs)
-      const keys = await keysUnlessDeleted(vault, tenantNumber, id, vault.keyring.lookAgain)
+      const keys = await keysUnlessDeleted(vault, tenantNumber, id, vault.keyring.readAgain)
       if (keys === undefined)
         throw new VaultError('notFound', { detail: 'There is no such tenant any more.' })
       const done = await resealTokens(vault, { tenantNumber, keys })

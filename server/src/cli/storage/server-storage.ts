@@ -18,9 +18,9 @@ export const serverStorage = (database: DatabaseConfig): Storage => {
       ...(database.passwordFile !== undefined && { 'database-password-file': database.passwordFile }),
       ...(database.caFile !== undefined && { 'database-ca': database.caFile }),
     },
-    look: async () => {
-      const { lookAtPostgres } = await import('../../store/postgres/look-at.ts')
-      return (await engine()).withClient(postgresSettings(database), lookAtPostgres)
+    inspect: async () => {
+      const { inspectPostgres } = await import('../../store/postgres/inspect.ts')
+      return (await engine()).withClient(postgresSettings(database), inspectPostgres)
     },
     compareSchema: async () => {
       const { comparePostgresSchema } = await import('../../store/postgres/schema-parts.ts')

@@ -1,5 +1,5 @@
 import type { Store } from '../../store/port.ts'
-import type { Look } from '../../store/sql/look.ts'
+import type { Inspection } from '../../store/sql/inspection.ts'
 import type { SchemaDifference } from '../../store/sql/migration.ts'
 import type { StorageDoctor } from '../doctor/storage-doctor.ts'
 import type { WorkerContext } from '../workers/worker.ts'
@@ -16,12 +16,12 @@ export type Storage = {
   readonly name: string
   /** As flags, without any secret. */
   readonly flags: Readonly<Record<string, string>>
-  /** Looks at what is there without changing it; undefined if there is no vault. Throws if what is there cannot be one. */
-  look(): Promise<Look | undefined>
+  /** Reads what is there without changing it; undefined if there is no vault. Throws if what is there cannot be one. */
+  inspect(): Promise<Inspection | undefined>
   /** How the schema differs from what the migrations make, in words. */
   compareSchema(): Promise<SchemaDifference>
   /**
-   * Makes the vault if there is none, and brings its schema up to date. Callers must have looked first. A worker shares what can
+   * Makes the vault if there is none, and brings its schema up to date. Callers must have inspected it first. A worker shares what can
    * exist only once: the writer, where storage takes one.
    */
   open(worker?: Sharing): Promise<Store>

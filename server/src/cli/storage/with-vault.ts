@@ -5,7 +5,7 @@ import { unwrapVaultKeys } from '../../keys/unwrap-keys.ts'
 import { openVault } from '../../operations/vault/open-vault.ts'
 import type { Vault } from '../../operations/vault/vault.ts'
 import type { Store } from '../../store/port.ts'
-import type { Look } from '../../store/sql/look.ts'
+import type { Inspection } from '../../store/sql/inspection.ts'
 import { schemaMismatch } from '../../store/sql/migration.ts'
 import { configuredOrDevKeyProvider } from '../key-providers/configured-key-provider.ts'
 import { configuredStorage } from './configured-storage.ts'
@@ -13,7 +13,7 @@ import type { Joining, Storage } from './storage.ts'
 
 /** A schema is changed only with the vault's master key, so that settings that name the wrong vault change nothing. */
 export const requireMasterKeyBeforeMigration = async (
-  { schema, vaultKeys }: Look,
+  { schema, vaultKeys }: Inspection,
   keyProvider: () => KeyProvider,
 ): Promise<void> => {
   if (schema.pending && vaultKeys.length > 0) await unwrapVaultKeys(keyProvider(), vaultKeys)
@@ -28,19 +28,19 @@ export const openOrMake = async (
   keyProvider: () => KeyProvider,
   worker?: Joining,
 ): Promise<{ store: Store; isNew: boolean }> => {
-  const look = await storage.look()
-  if (look === undefined && worker?.isFirst === false)
+  const found = await storage.inspect()
+  if (found === undefined && worker?.isFirst === false)
     throw new Error(`${storage.name} holds no vault any more: bring it back, or restart the server`)
-  if (look !== undefined) await requireMasterKeyBeforeMigration(look, keyProvider)
-  return { store: await storage.open(worker), isNew: look === undefined }
+  if (found !== undefined) await requireMasterKeyBeforeMigration(found, keyProvider)
+  return { store: await storage.open(worker), isNew: found === undefined }
 }
 
 /** Throws, with one line that says what is missing, if there is no vault. */
-export const requireVault = async (storage: Storage): Promise<Look> => {
-  const look = await storage.look()
-  if (look === undefined)
+export const requireVault = async (storage: Storage): Promise<Inspection> => {
+  const found = await storage.inspect()
+  if (found === undefined)
     throw new ConfigError(`${storage.name} holds no vault: strongroom migrate makes one`)
-  return look
+  return found
 }
 
 /** For the commands that work beside a running server: they make no vault and change no schema. */

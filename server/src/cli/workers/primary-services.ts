@@ -1,10 +1,10 @@
 import type { Config } from '../../config/config.ts'
-import { Claims } from '../../domain/claims.ts'
+import { NamesInFlight } from '../../domain/names-in-flight.ts'
 import { rateBuckets } from '../../domain/rate-buckets.ts'
 import { lockWaitDefaultMs } from '../../store/sqlite/open-database.ts'
-import type { AskWriter, Writer } from '../../store/sqlite/writing/asked-writing.ts'
-import { sharedWriting } from '../../store/sqlite/writing/shared-writing.ts'
-import { threadedWriting } from '../../store/sqlite/writing/threaded-writing.ts'
+import { sharedWriter } from '../../store/sqlite/writing/shared-writer.ts'
+import { threadWriter } from '../../store/sqlite/writing/thread-writer.ts'
+import type { AskWriter, Writer } from '../../store/sqlite/writing/writer-client.ts'
 import { databasePath, requireDataFolder } from '../data-folder/paths.ts'
 import { Announcements, type Listener } from './announcements.ts'
 
@@ -41,11 +41,11 @@ export const primaryServices = (
   let writer: Writer | undefined
   const write: AskWriter = request => {
     const path = (): string => databasePath(requireDataFolder(config))
-    writer ??= sharedWriting(threadedWriting({ path: path(), lockWaitMs: lockWaitDefaultMs }))
+    writer ??= sharedWriter(threadWriter({ path: path(), lockWaitMs: lockWaitDefaultMs }))
     return writer.ask(request)
   }
   const buckets = config.rateLimit && rateBuckets(config.rateLimit, Date.now)
-  const inFlight = new Claims<object>()
+  const inFlight = new NamesInFlight<object>()
   const news = new Announcements()
   const listeners = new Set<Listener>()
   const services: Services = {

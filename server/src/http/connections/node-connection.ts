@@ -6,7 +6,7 @@ import { limits } from '../../domain/limits.ts'
 import { pace } from '../../domain/pace.ts'
 import { asVaultError } from '../problem.ts'
 import { NodeExchange } from './node-exchange.ts'
-import { ParseTurns } from './parse-turns.ts'
+import { ParseShares } from './parse-shares.ts'
 import { refuseRaw } from './refuse-raw.ts'
 
 /** A request that Node's parser has read, and its response. */
@@ -33,7 +33,7 @@ export class NodeReader {
   readonly #options: ReaderOptions
   readonly #server: Server
   readonly #connections = new Set<NodeConnection>()
-  readonly #turns = new ParseTurns()
+  readonly #shares = new ParseShares()
   readonly #arrivals: NodeJS.Timeout
   #isClosing = false
 
@@ -67,11 +67,11 @@ export class NodeReader {
 
   /** Serves the connection from here on. These bytes were read from it, and `hasEnded` says that no others follow. */
   take(socket: Socket, bytes: Buffer, hasEnded: boolean): void {
-    const connection = new NodeConnection(socket, bytes, hasEnded, this.#options, this.#turns)
+    const connection = new NodeConnection(socket, bytes, hasEnded, this.#options, this.#shares)
     this.#connections.add(connection)
     connection.once('close', () => this.#connections.delete(connection))
-    // In turns, too: to set up the parser takes 0.2 ms, and thousands may ask for it at once.
-    this.#turns.take(() => {
+    // Shared out, too: to set up the parser takes 0.2 ms, and thousands may ask for it at once.
+    this.#shares.take(() => {
       if (!connection.destroyed) this.#server.emit('connection', connection)
     })
     if (this.#isClosing) connection.close()
@@ -96,7 +96,7 @@ class NodeConnection extends Duplex {
   readonly remoteAddress: string
   readonly #socket: Socket
   readonly #options: ReaderOptions
-  readonly #turns: ParseTurns
+  readonly #shares: ParseShares
   /** What was read from the socket and not handed over yet. */
   #bytes: Buffer
   #hasEnded: boolean
@@ -114,14 +114,14 @@ class NodeConnection extends Duplex {
   #isHeadArriving = false
   #arrivalBegan = 0
 
-  constructor(socket: Socket, bytes: Buffer, hasEnded: boolean, options: ReaderOptions, turns: ParseTurns) {
+  constructor(socket: Socket, bytes: Buffer, hasEnded: boolean, options: ReaderOptions, shares: ParseShares) {
     // One piece at a time: the stream asks for the next when Node has parsed the last.
     super({ readableHighWaterMark: 1, allowHalfOpen: true })
     this.remoteAddress = socket.remoteAddress ?? ''
     this.#socket = socket
     this.#bytes = bytes
     this.#options = options
-    this.#turns = turns
+    this.#shares = shares
     this.#hasEnded = hasEnded
     // Longer than Keep-Alive announces, so that no client sends into a connection that is just closing.
     socket.setTimeout(pace.idleMs + pace.idleGraceMs)
@@ -170,7 +170,7 @@ class NodeConnection extends Duplex {
     }
   }
 
-  /** An answer is complete. Each request that was sent without waiting for it begins in a turn of its own, so that others get in. */
+  /** An answer is complete. Each request that was sent without waiting for it begins in an iteration of its own, so that others get in. */
   #goOn(): void {
     this.#current = this.#waiting.shift()
     // An idle connection keeps no request.
@@ -206,7 +206,7 @@ class NodeConnection extends Duplex {
     // A request that is worked on holds up what follows it, but not its own body.
     if (!this.#isWanted || (this.#current !== undefined && !this.#isIncomplete)) return
     this.#isWanted = false
-    this.#turns.take(() => this.#hand())
+    this.#shares.take(() => this.#hand())
   }
 
   #hand(): void {

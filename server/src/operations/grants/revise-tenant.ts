@@ -28,7 +28,7 @@ export const reviseTenant = <A extends Json>(
 ): Promise<A> =>
   retryOnConflict(vault, grantsName(caller), async () => {
     const { grants, revision } = await loadGrants(vault, caller)
-    // Nothing seals the revision. One that no commit can expect would keep a stolen key from being revoked; the next round finds
+    // Nothing seals the revision. One that no commit can expect would keep a stolen key from being revoked; the next attempt finds
     // one that can be.
     if (revision < 1) await vault.store.mendNumbers(caller.tenantNumber)
     requireStillGranted(caller, grants, vault.clock())

@@ -17,12 +17,12 @@ export const createToken = async (
   const issues: Issue[] = []
   const definition = readDefinition(body, '', vault.clock(), issues, new RequestCosts(body.data))
   if (definition === undefined) throw invalid(...issues)
-  const answering = {
+  const answerShape = {
     show: (created: CreatedToken) => viewCreated(vault, caller, created),
     answer: ([token]: readonly JsonObject[]) => {
       if (token === undefined) throw new Error('a create made nothing')
       return token
     },
   }
-  return await createTokens(vault, caller, [definition], answering, idempotent)
+  return await createTokens(vault, caller, [definition], answerShape, idempotent)
 }

@@ -6,7 +6,7 @@ import type { Token, Writable } from '../../domain/tokens/token.ts'
 import type { TokenDefinition } from '../../domain/tokens/token-definition.ts'
 import type { Caller, Idempotent, Vault } from '../vault/vault.ts'
 import { commit } from '../writing/commit.ts'
-import { requireRoundsLeft } from '../writing/retry-on-conflict.ts'
+import { requireAttemptsLeft } from '../writing/retry-on-conflict.ts'
 import { chooseId, type Identified } from './choose-id.ts'
 import { fingerprintFor, isDeduplicated, matchOf } from './deduplication/match.ts'
 import { RequestMatches } from './deduplication/request-matches.ts'
@@ -17,7 +17,7 @@ import { TokenWrites } from './token-writes.ts'
 export type CreatedToken = { readonly token: Token; readonly deduplicated: boolean }
 
 /** Of what the answer is made: what it shows of each token, and how these become the whole. */
-type Answering<Shown extends Json, Answer extends Json> = {
+type AnswerShape<Shown extends Json, Answer extends Json> = {
   readonly show: (created: CreatedToken, index: number) => Shown
   readonly answer: (shown: readonly Shown[]) => Answer
 }
@@ -30,7 +30,7 @@ export const createTokens = async <Shown extends Json, Answer extends Json>(
   vault: Vault,
   caller: Caller,
   definitions: readonly TokenDefinition[],
-  { show, answer: answerFor }: Answering<Shown, Answer>,
+  { show, answer: answerFor }: AnswerShape<Shown, Answer>,
   idempotent?: Idempotent,
 ): Promise<Answer> => {
   const now = vault.clock()
@@ -43,8 +43,8 @@ export const createTokens = async <Shown extends Json, Answer extends Json>(
   for (const definition of definitions)
     requireDestinations(caller.application, 'token:create', definition.content.containers)
   const someDeduplicated = definitions.some(({ content }) => isDeduplicated(caller, content.deduplicate))
-  for (let rounds = 0; ; rounds++) {
-    requireRoundsLeft(rounds)
+  for (let attempts = 0; ; attempts++) {
+    requireAttemptsLeft(attempts)
     const createdAt = vault.clock()
     const writes = new TokenWrites(caller)
     const matches = someDeduplicated ? new RequestMatches(vault, caller, writes) : undefined

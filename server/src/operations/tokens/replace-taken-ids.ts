@@ -51,7 +51,7 @@ const tryToFree = async (vault: Vault, caller: Caller, id: string, isRepeated: b
   const holder = await removeExpired(vault, caller, writes, id)
   if (holder === 'absent') return !isRepeated
   if (holder === 'living') return false
-  // The outcome does not matter: in a conflict, another request has removed or changed the holder, and the next round finds
+  // The outcome does not matter: in a conflict, another request has removed or changed the holder, and the next attempt finds
   // the id free or judges its holder anew.
   await commitPurge(vault, caller, writes.changes)
   return true

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextIteration } from 'node:timers/promises'
 import type { TokenRow } from '../../store/rows.ts'
 import type { UnlockedTenant, Vault } from '../vault/vault.ts'
 
@@ -16,6 +16,6 @@ export async function* pagesOfAll(
     after = rows.at(-1)?.id
     // A scan cannot go on from an id that is not text, which reads as ''. Such rows come last, and are on this page.
     if (after === '') return
-    await nextTurn()
+    await nextIteration()
   }
 }

@@ -28,12 +28,12 @@ export const tokenize = async (
     if (issues.length >= limits.errorsPerAnswer) break
   }
   requireNone(issues)
-  const answering = {
+  const answerShape = {
     show: (created: CreatedToken, index: number): Json =>
       found[index]?.kind === 'definition' ? viewCreated(vault, caller, created) : created.token.id,
     answer: rebuild,
   }
-  return createTokens(vault, caller, definitions, answering, idempotent)
+  return createTokens(vault, caller, definitions, answerShape, idempotent)
 }
 
 const toDefinition = (

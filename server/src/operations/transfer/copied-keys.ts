@@ -2,7 +2,7 @@ import type { TenantKeys, VaultKeys } from '../../crypto/keys.ts'
 import type { KeyProvider } from '../../keys/key-provider.ts'
 import { unwrapTenantKeys, unwrapVaultKeys } from '../../keys/unwrap-keys.ts'
 import { type Columns, keyRow, tenantRow } from '../../store/columns.ts'
-import { type ArrivingVault, namedColumns } from '../../store/copying.ts'
+import { type CopyTarget, namedColumns } from '../../store/copying.ts'
 import type { KeyRow } from '../../store/rows.ts'
 import { tableNamed } from '../../store/tables.ts'
 import type { CopyFault } from './copy-fault.ts'
@@ -18,13 +18,13 @@ export type CopiedKeys = {
 
 /** A tenant whose keys do not unwrap is reported as a fault of its own; its rows then do not open either. */
 export const loadCopiedKeys = async (
-  destination: ArrivingVault,
+  target: CopyTarget,
   keyProvider: KeyProvider,
   rowsPerPage: number,
 ): Promise<{ keys: CopiedKeys; faults: CopyFault[] }> => {
   const read = async <Row>(name: string, toRow: (columns: Columns) => Row): Promise<Row[]> => {
     const table = tableNamed(name)
-    const reader = destination.read(table)
+    const reader = target.read(table)
     try {
       const rows: Row[] = []
       for (let page = await reader.next(rowsPerPage); page.length > 0; page = await reader.next(rowsPerPage))

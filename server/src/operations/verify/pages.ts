@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextIteration } from 'node:timers/promises'
 import { startOfOwnIds } from '../../domain/tokens/token-id.ts'
 import type { IndexEntry, TokenRow } from '../../store/rows.ts'
 import type { UnlockedTenant, Vault } from '../vault/vault.ts'
@@ -38,6 +38,6 @@ export async function* pagesOfEntries(
     if (page.length === 0) return
     yield page
     after = page.at(-1)
-    await nextTurn()
+    await nextIteration()
   }
 }

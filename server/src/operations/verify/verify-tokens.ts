@@ -68,7 +68,7 @@ const withKeysOf = async (
   const { tenantNumber, keys } = tenant
   const isKnown = ({ sealed }: TokenRow): boolean => keys.data.has(sealedKeyVersion(sealed) ?? 0)
   if (rows.every(isKnown)) return tenant
-  return { tenantNumber, keys: await vault.keyring.lookAgain(tenantNumber, keys.tenantId) }
+  return { tenantNumber, keys: await vault.keyring.readAgain(tenantNumber, keys.tenantId) }
 }
 
 /** The entries whose token's row is still the one that was opened. */

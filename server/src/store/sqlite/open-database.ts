@@ -26,7 +26,7 @@ export const openDatabase = (
   turnOnLog(database, lockWaitMs)
   const cacheKiB = isWriter ? 16_384 : 32_768
   // secure_delete overwrites deleted bytes (C11); temp_store keeps sorter spills off the disk. The log may grow to 32
-  // MiB before a commit must do a checkpoint; `fold-log.ts` does one long before.
+  // MiB before a commit must do a checkpoint; `checkpoints.ts` does one long before.
   database.exec(`
     PRAGMA synchronous = FULL;
     PRAGMA secure_delete = ON;

@@ -13,13 +13,13 @@ import { readingSide } from './reading/reading-side.ts'
 import { settledReads } from './reading/settled-reads.ts'
 import { tokenReads } from './reading/token-reads.ts'
 import { withRowNumbers } from './row-number.ts'
-import { askedWriting, type Writer } from './writing/asked-writing.ts'
 import type { StandaloneArgs, StandaloneName, StandaloneResult } from './writing/standalone-writes.ts'
-import { threadedWriting } from './writing/threaded-writing.ts'
+import { threadWriter } from './writing/thread-writer.ts'
+import { type Writer, writerClient } from './writing/writer-client.ts'
 import { inlineWriting, type WritingSide } from './writing/writing-side.ts'
 
 /** A batch may wait behind batches of other workers. Sets that come meanwhile can join the same commit if they are sent as well. */
-const lanesToShared = 3
+const inFlightToShared = 3
 
 /**
  * The embedded engine: one file, durable at every commit. Reads run here, synchronously. Writes go to the one writing
@@ -43,7 +43,7 @@ export const openSqlite = ({
   const writer =
     writing === 'inline'
       ? inlineWriting(options)
-      : askedWriting(writing === 'thread' ? threadedWriting(options) : writing)
+      : writerClient(writing === 'thread' ? threadWriter(options) : writing)
   const requireOwnStorage = storageGuard(database)
   const reader = readingSide(database)
   const { snapshot } = reader
@@ -59,7 +59,7 @@ export const openSqlite = ({
       epoch.forget()
     }
   }
-  const queue = new CommitQueue(commit, { lanes: typeof writing === 'string' ? 1 : lanesToShared })
+  const queue = new CommitQueue(commit, { inFlightMax: typeof writing === 'string' ? 1 : inFlightToShared })
 
   return {
     commit: set => queue.add(set),
@@ -71,7 +71,7 @@ export const openSqlite = ({
       if (after === undefined) await settled.settleAll()
       return shared.scanTerms(tenant, after, limit)
     },
-    ...standaloneInTurn(writer, queue, snapshot),
+    ...standaloneWrites(writer, queue, snapshot),
     health: async () => {
       await shared.health()
       requireOwnStorage()
@@ -86,7 +86,7 @@ export const openSqlite = ({
   }
 }
 
-const standaloneInTurn = (
+const standaloneWrites = (
   writer: WritingSide,
   queue: CommitQueue,
   snapshot: SharedSnapshot,

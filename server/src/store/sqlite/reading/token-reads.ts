@@ -19,7 +19,7 @@ export const tokenReads = (side: ReadingSide, { readSettled, placesOf }: Settled
   const inUse = termsInUse(prepared)
 
   return {
-    // Bypasses `read`, whose `await` would cost every get of a token a turn of the promise queue.
+    // Bypasses `read`, whose `await` would cost every get of a token a pass of the microtask queue.
     getToken: (tenant, id) => {
       try {
         snapshot.join()

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { statSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import type { Value } from '../columns.ts'
-import { CopyRefusedError, type PlainRow, type RestingVault, rowName } from '../copying.ts'
+import { CopyRefusedError, type CopySource, type PlainRow, rowName } from '../copying.ts'
 import { vaultKeys } from '../sql/statements.ts'
 import type { ColumnKind, Table } from '../tables.ts'
 import { isBusy } from './failure-codes.ts'
@@ -31,7 +31,7 @@ const rowsOf: Readonly<Record<string, string>> = {
  * Opens the file exclusively. SQLite allows this only if no other process has the file open, and then refuses all others. The kernel
  * releases the lock when a process dies, so no stale lock remains.
  */
-export const openRestingVault = (path: string): RestingVault => {
+export const openCopySource = (path: string): CopySource => {
   const database = withoutForeignCode(openFile(path))
   try {
     database.exec(

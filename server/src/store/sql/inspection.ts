@@ -2,7 +2,7 @@ import type { KeyRow } from '../rows.ts'
 import type { SchemaState } from './migration.ts'
 
 /** What storage holds before anything is done with it. */
-export type Look = {
+export type Inspection = {
   readonly schema: SchemaState
   /** They show whether a master key belongs to this vault. Empty for a vault that was never opened. */
   readonly vaultKeys: readonly KeyRow[]

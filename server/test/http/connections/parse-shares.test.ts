@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { ParseTurns } from '../../../src/http/connections/parse-turns.ts'
+import { ParseShares } from '../../../src/http/connections/parse-shares.ts'
 
 describe('turns of the parser', () => {
   test('bytes that are slow to parse give way to everybody else after a few milliseconds, and connections to one another (C37)', async () => {
     let now = 0
     let parsed: string[] = []
-    const turns = new ParseTurns(() => now)
+    const turns = new ParseShares(() => now)
     const parse = (name: string, pieces: number): void =>
       turns.take(() => {
         parsed.push(name)

@@ -1,11 +1,11 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { IncompleteVaultError, type Look, seenKeys } from '../sql/look.ts'
+import { IncompleteVaultError, type Inspection, seenKeys } from '../sql/inspection.ts'
 import { vaultKeys } from '../sql/statements.ts'
 import { newestSchema, schemaNumber } from './migrate.ts'
 import { openToRead } from './open-database.ts'
 
 /** Reads what a file holds without changing it. Undefined if it is empty. Throws if it is not a vault's. */
-export const lookAtSqlite = (path: string): Look | undefined => {
+export const inspectSqlite = (path: string): Inspection | undefined => {
   const database = openToRead(path)
   try {
     const tables = tablesOf(database)

@@ -1,5 +1,5 @@
-/** Tracks who is working on what. A name has at most one holder at a time. */
-export class Claims<Holder> {
+/** Names of what is under way, and who is working on each. A name has at most one holder at a time. */
+export class NamesInFlight<Holder> {
   readonly #holders = new Map<string, Holder>()
 
   /** False if the name is already taken. */

@@ -8,17 +8,17 @@ const rowsBetween = 1_000
  * half of the vault's maximum load, one create in a hundred took longer than 15 ms. Call the returned function after a commit has been
  * answered and before the next one arrives.
  */
-export const logFolding = (database: DatabaseSync): (() => void) => {
+export const checkpointing = (database: DatabaseSync): (() => void) => {
   const changed = database.prepare('SELECT total_changes()')
   changed.setReturnArrays(true)
-  const fold = database.prepare('PRAGMA wal_checkpoint(PASSIVE)')
-  let folded = 0
+  const checkpoint = database.prepare('PRAGMA wal_checkpoint(PASSIVE)')
+  let rowsAtLast = 0
   return () => {
     const [rows] = changed.get() as unknown as [number]
-    if (rows - folded < rowsBetween) return
-    folded = rows
+    if (rows - rowsAtLast < rowsBetween) return
+    rowsAtLast = rows
     try {
-      fold.get()
+      checkpoint.get()
     } catch {
       // Committed data is safe in the log. If the disk is full or gone, the next commit will say so.
     }

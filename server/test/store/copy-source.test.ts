@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import { CopyRefusedError } from '../../src/store/copying.ts'
-import { openRestingVault } from '../../src/store/sqlite/resting-vault.ts'
+import { openCopySource } from '../../src/store/sqlite/copy-source.ts'
 import { tableNamed } from '../../src/store/tables.ts'
 import { sqlite } from '../rig/engines.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
@@ -20,21 +20,21 @@ describe('a vault at rest (sqlite)', () => {
   afterEach(() => folder.remove())
 
   const identity = (): string => {
-    const vault = openRestingVault(path)
+    const vault = openCopySource(path)
     vault.close()
     return vault.identity
   }
   const change = (sql: string) => sqlite.reach(folder.path, sql)
 
   test('is locked to others while it is held, and cannot be held while anybody has it open (C35)', async () => {
-    const vault = openRestingVault(path)
+    const vault = openCopySource(path)
     const other = new DatabaseSync(path, { timeout: 0 })
     assert.throws(() => other.exec('SELECT * FROM tenants'), /locked/)
     vault.close()
     other.exec('SELECT * FROM tenants')
-    assert.throws(() => openRestingVault(path), CopyRefusedError)
+    assert.throws(() => openCopySource(path), CopyRefusedError)
     other.close()
-    openRestingVault(path).close()
+    openCopySource(path).close()
   })
 
   test('gets another identity with each write, and only then (C35)', async () => {
@@ -52,7 +52,7 @@ describe('a vault at rest (sqlite)', () => {
     const left = temporaryFolder()
     cpSync(folder.path, left.path, { recursive: true })
     killed.close()
-    const vault = openRestingVault(join(left.path, 'vault.db'))
+    const vault = openCopySource(join(left.path, 'vault.db'))
     assert.deepEqual([...vault.pages(tableNamed('dead_tenants'), 0, 10)], [[[5n]]])
     vault.close()
     left.remove()
@@ -61,7 +61,7 @@ describe('a vault at rest (sqlite)', () => {
   test('gives pages that are bounded in rows and bytes and start where they are asked to (C35)', async () => {
     await change(`INSERT INTO results WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20)
       SELECT 1, CAST(printf('%02d', i) AS BLOB), i, zeroblob(CASE WHEN i > 10 THEN 3000000 ELSE 1 END) FROM n`)
-    const vault = openRestingVault(path)
+    const vault = openCopySource(path)
     const results = tableNamed('results')
     const pages = (skip: number) => [...vault.pages(results, skip, 4)]
     assert.deepEqual(
@@ -79,7 +79,7 @@ describe('a vault at rest (sqlite)', () => {
   test('counts the numbers of deleted tenants as used (C35)', async () => {
     await change("INSERT INTO tenants (tenant, tenant_id, revision, sealed) VALUES (7, 'x', 1, x'00')")
     await change('DELETE FROM tenants')
-    const vault = openRestingVault(path)
+    const vault = openCopySource(path)
     assert.equal(vault.lastTenant(), 7)
     vault.close()
   })
@@ -98,7 +98,7 @@ describe('a vault at rest (sqlite)', () => {
   ] as const)
     test(`is not copied with ${what}, and what says so does not reach into the terminal (C35)`, async () => {
       for (const sql of plant) await change(sql)
-      const vault = openRestingVault(path)
+      const vault = openCopySource(path)
       assert.throws(
         () => [...vault.pages(tableNamed(table), 0, 9)],
         (error: Error) => error instanceof CopyRefusedError && !error.message.includes('\u001b'),

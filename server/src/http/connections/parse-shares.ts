@@ -1,12 +1,12 @@
-/** How long bytes are parsed in one turn of the event loop, for all connections together. */
-const turnMs = 4
+/** How long bytes are parsed in one iteration of the event loop, for all connections together. */
+const shareMs = 4
 
 /**
  * Shares out the time in which Node's parser works: bytes cost up to a thousand times as much to parse as others (chunks of a byte).
- * Connections parse a piece each, whoever has waited longest first; what is left when the time is over waits for the next turn of the
- * event loop, so that everybody else gets in.
+ * Connections parse a piece each, whoever has waited longest first; what is left when the time is over waits for the next iteration of
+ * the event loop, so that everybody else gets in.
  */
-export class ParseTurns {
+export class ParseShares {
   readonly #now: () => number
   readonly #waiting: (() => void)[] = []
   #spentMs = 0
@@ -17,7 +17,7 @@ export class ParseTurns {
   }
 
   take(parse: () => void): void {
-    if (this.#waiting.length === 0 && this.#spentMs < turnMs) this.#run(parse)
+    if (this.#waiting.length === 0 && this.#spentMs < shareMs) this.#run(parse)
     else this.#waiting.push(parse)
     if (this.#isPlanned) return
     this.#isPlanned = true
@@ -27,7 +27,7 @@ export class ParseTurns {
   #begin(): void {
     this.#isPlanned = false
     this.#spentMs = 0
-    while (this.#spentMs < turnMs) {
+    while (this.#spentMs < shareMs) {
       const parse = this.#waiting.shift()
       if (parse === undefined) return
       this.#run(parse)

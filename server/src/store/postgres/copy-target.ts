@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { tokenRow } from '../columns.ts'
-import { type ArrivingVault, type CopyPosition, CopyRefusedError, type PlainRow } from '../copying.ts'
+import { type CopyPosition, CopyRefusedError, type CopyTarget, type PlainRow } from '../copying.ts'
 import { StoreUnavailableError } from '../port.ts'
 import { schemaMismatch } from '../sql/migration.ts'
 import { tokenColumns } from '../sql/statements.ts'
@@ -12,7 +12,7 @@ import type { ConnectionSettings } from './client-config.ts'
 import { Connection, type Statement } from './connection.ts'
 import { ownKeyColumns } from './delete-some.ts'
 import { unavailable } from './failures.ts'
-import { vaultTables } from './look-at.ts'
+import { vaultTables } from './inspect.ts'
 import { migrate, schemaState } from './migrate.ts'
 
 const emptyIt = 'give an empty database'
@@ -21,11 +21,8 @@ const emptyIt = 'give an empty database'
  * A database for the vault with this identity: an empty one, or one in which an interrupted copy of the very same vault
  * stopped. The lock belongs to the connection, so two copies never write into one database.
  */
-export const openArrivingVault = async (
-  settings: ConnectionSettings,
-  identity: string,
-): Promise<ArrivingVault> => {
-  let position: ArrivingVault['position']
+export const openCopyTarget = async (settings: ConnectionSettings, identity: string): Promise<CopyTarget> => {
+  let position: CopyTarget['position']
   const connection = new Connection(settings, async client => {
     const { rows } = await client.query('SELECT pg_try_advisory_lock($1) AS is_mine', [advisoryLocks.copy])
     if (rows[0]?.is_mine !== true)
@@ -105,7 +102,7 @@ const refusalIn = (error: unknown): CopyRefusedError | undefined => {
 }
 
 /** Where the copy continues. Refuses a database that holds anything else. */
-const takePlace = async (client: pg.Client, identity: string): Promise<ArrivingVault['position']> => {
+const takePlace = async (client: pg.Client, identity: string): Promise<CopyTarget['position']> => {
   const schema = await schemaState(client)
   const { current, newest, pending } = schema
   const mismatch = schemaMismatch('the database', schema)

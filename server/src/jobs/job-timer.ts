@@ -9,7 +9,7 @@ export type Job = {
   readonly onOneNode?: true
 }
 
-export type Clockwork = {
+export type JobTimer = {
   /** Runs every job once. */
   runAll(): Promise<void>
   /** Runs all jobs now, which catches up after any pause, and then at each interval. */
@@ -37,10 +37,10 @@ export const runJobs = async (
   }
 }
 
-export const clockwork = (
+export const jobTimer = (
   jobs: readonly Job[],
   options: { intervalMs: number; log: Log; lease?: Lease },
-): Clockwork => {
+): JobTimer => {
   let timer: NodeJS.Timeout | undefined
   let running: Promise<void> | undefined
   let stopping = new AbortController()
@@ -72,7 +72,7 @@ export const clockwork = (
 }
 
 /** Runs several as one. None waits for another. */
-export const allOf = (works: readonly Clockwork[]): Clockwork => ({
+export const allOf = (works: readonly JobTimer[]): JobTimer => ({
   runAll: async () => {
     await Promise.all(works.map(work => work.runAll()))
   },

@@ -26,7 +26,7 @@ export type Writer = {
 }
 
 /** The writing side of a store whose writer is on another thread or in another process. */
-export const askedWriting = (writer: Writer): WritingSide => {
+export const writerClient = (writer: Writer): WritingSide => {
   let isClosed = false
   const ask: AskWriter = async request => {
     if (isClosed) throw unwritable('storage is closed')

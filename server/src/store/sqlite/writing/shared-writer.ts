@@ -1,8 +1,8 @@
 import { type BatchResult, batchWeight } from '../../commit-queue.ts'
 import { FairQueue } from '../../fair-queue.ts'
 import { engineReason } from '../engine-reason.ts'
-import type { Writer, WriterAnswer } from './asked-writing.ts'
 import type { PackedSets } from './packed-sets.ts'
+import type { Writer, WriterAnswer } from './writer-client.ts'
 
 type Submitted = {
   readonly packed: PackedSets
@@ -14,7 +14,7 @@ type Submitted = {
  * processes share its fsync as the requests of one process do, and none waits for a lock. If more is submitted than one commit
  * holds, tenants take turns, whichever process their sets come from. Each process limits how much may wait (commit-queue.ts).
  */
-export const sharedWriting = ({ ask, close }: Writer): Writer => {
+export const sharedWriter = ({ ask, close }: Writer): Writer => {
   const waiting = new FairQueue<Submitted>()
   let isRunning = false
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { chmodSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { allOf, clockwork, type Job } from '../../src/jobs/clockwork.ts'
+import { allOf, type Job, jobTimer } from '../../src/jobs/job-timer.ts'
 import { upkeep } from '../../src/jobs/upkeep.ts'
 import { addMasterKey } from '../../src/keys/file/add-master-key.ts'
 import { createMasterKeyFile } from '../../src/keys/file/create-master-key-file.ts'
@@ -15,7 +15,7 @@ import { owner, TestVault } from '../rig/test-vault.ts'
 const day = 86_400_000
 const card = { type: 'card', data: { number: '4242424242424242', cvc: '123' } }
 
-describe('the clockwork', () => {
+describe('the job timer', () => {
   const silent = { isDebug: true, error: () => {}, info: () => {}, debug: () => {} }
 
   test('a job that fails is logged without its message and keeps no other job from running (C17.6)', async () => {
@@ -30,7 +30,7 @@ describe('the clockwork', () => {
       },
     })
     const log = { ...silent, error: (fields: object) => logged.push(JSON.stringify(fields)) }
-    const work = clockwork([job('first', true), job('second'), job('third', true), job('fourth')], {
+    const work = jobTimer([job('first', true), job('second'), job('third', true), job('fourth')], {
       intervalMs: 60_000,
       log,
     })
@@ -46,7 +46,7 @@ describe('the clockwork', () => {
     let running = 0
     let runs = 0
     let release = (): void => {}
-    const work = clockwork(
+    const work = jobTimer(
       [
         {
           name: 'slow',
@@ -81,7 +81,7 @@ describe('the clockwork', () => {
     t.mock.timers.enable({ apis: ['setInterval'] })
     const intervalMs = 1_000
     let runs = 0
-    const work = clockwork([{ name: 'short', run: async () => ({ runs: ++runs }) }], {
+    const work = jobTimer([{ name: 'short', run: async () => ({ runs: ++runs }) }], {
       intervalMs,
       log: silent,
     })
@@ -100,7 +100,7 @@ describe('the clockwork', () => {
 
   test('a run told to stop ends early and starts no other job (C17.6)', async () => {
     const ran: string[] = []
-    const work = clockwork(
+    const work = jobTimer(
       [
         {
           name: 'long',
@@ -138,7 +138,7 @@ for (const engine of engines)
 
     test('every job whose storage fails is logged, and a vault in good order logs no complaint (C17.6)', () =>
       withVault(async vault => {
-        await vault.service.clockwork.runAll()
+        await vault.service.jobTimer.runAll()
         assert.deepEqual(
           vault.log.filter(line => line.includes('"level":"error"')),
           [],
@@ -147,7 +147,7 @@ for (const engine of engines)
         const calls = ['purgeTransients', 'purgeResults', 'purgeDeadTenants', 'listExpiredTokens'] as const
         const real = Object.fromEntries(calls.map(name => [name, store[name]]))
         for (const name of calls) Object.assign(store, { [name]: () => Promise.reject(new Error('gone')) })
-        await vault.service.clockwork.runAll()
+        await vault.service.jobTimer.runAll()
         Object.assign(store, real)
         assert.deepEqual(failedJobs(vault), [
           'purge-dead-tenants',
@@ -165,7 +165,7 @@ for (const engine of engines)
         const { store } = vault
         const { commit } = store
         store.commit = () => Promise.reject(new KeyProviderError('away'))
-        await vault.service.clockwork.runAll()
+        await vault.service.jobTimer.runAll()
         store.commit = commit
         assert.ok(failedJobs(vault).includes('sweep-expired'), failedJobs(vault).join())
       }))
@@ -195,7 +195,7 @@ for (const engine of engines)
       test(`a master key that ${name} is logged before the restart that would need it (docs/operating.md)`, () =>
         withVault(async vault => {
           spoil(join(vault.folder.path, 'master.key'))
-          await vault.service.clockwork.runAll()
+          await vault.service.jobTimer.runAll()
           assert.deepEqual(failedJobs(vault), ['check-master-key'])
           const line = vault.log.find(text => text.includes('check-master-key'))
           assert.equal(JSON.parse(line ?? '').reason, reason)
@@ -220,8 +220,8 @@ for (const engine of engines)
         vault.now += day
         await vault.restart()
         assert.deepEqual(await counts(), [3, 2, 1], 'nothing happened in between')
-        vault.service.startClockwork()
-        await vault.service.clockwork.runAll()
+        vault.service.startJobs()
+        await vault.service.jobTimer.runAll()
         assert.deepEqual(await counts(), [2, 0, 0])
         assert.deepEqual((await vault.get(`/tokens/${kept.id}`, key)).body.data, { number: card.data.number })
         assert.equal((await vault.get('/tokens', key)).body.pagination.total_items, 2)
@@ -237,7 +237,7 @@ for (const engine of engines)
         }
         vault.now += 3_600_000
         let isSwept = false
-        const sweeping = vault.service.clockwork.runAll().then(() => {
+        const sweeping = vault.service.jobTimer.runAll().then(() => {
           isSwept = true
         })
         let answered = 0
@@ -270,7 +270,7 @@ for (const engine of engines)
         const fine = await vault.create(key, { type: 'token', data: 'fine', expires_at: soon(vault) })
         await spoilTokens(vault, ids)
         vault.now += 3_600_000
-        await vault.service.clockwork.runAll()
+        await vault.service.jobTimer.runAll()
         const rows = (await storedRows(vault, 'tokens')).map(row => row.token_id)
         assert.ok(!rows.includes(fine.id), 'the last one is purged')
         assert.equal(rows.length, ids.length, 'the others are left for the operator')
@@ -289,7 +289,7 @@ for (const engine of engines)
         const { id } = await vault.create(key, { type: 'token', data: 'x', expires_at: soon(vault) })
         await spoilTokens(vault, [id])
         vault.now += 3_600_000
-        await vault.service.clockwork.runAll()
+        await vault.service.jobTimer.runAll()
         const told = vault.log.filter(line => line.includes('do not open')).map(line => JSON.parse(line))
         assert.deepEqual(
           told.map(({ count, rows }) => [count, rows.length, rows.join().includes(id)]),
@@ -306,7 +306,7 @@ for (const engine of engines)
         const log = { isDebug: true, error: () => {}, info: () => {}, debug: () => {} }
         const always = { hold: async () => true, release: async () => {} }
         const works = Object.values(upkeep({ ...inside, store }, log, () => always))
-        await allOf(works.map(jobs => clockwork(jobs, { intervalMs: 60_000, log }))).runAll()
+        await allOf(works.map(jobs => jobTimer(jobs, { intervalMs: 60_000, log }))).runAll()
         assert.deepEqual(await storedRows(vault, 'transients'), [])
       }))
 
@@ -321,7 +321,7 @@ for (const engine of engines)
           const { shred } = store
           store[long] = () => held.promise
           store.shred = () => shred().finally(swept.resolve)
-          const sweeping = vault.service.clockwork.runAll()
+          const sweeping = vault.service.jobTimer.runAll()
           await swept.promise
           assert.deepEqual(await storedRows(vault, 'transients'), [])
           held.reject(new Error('enough'))
@@ -334,7 +334,7 @@ for (const engine of engines)
         t.mock.timers.enable({ apis: ['setInterval'] })
         const flush = t.mock.method(vault.service.vault.activity, 'flush')
         const { id } = await vault.create(key, { type: 'token', data: 'x' })
-        vault.service.startClockwork()
+        vault.service.startJobs()
         vault.now += 31 * day
         assert.equal((await vault.get(`/tokens/${id}`, key)).status, 200)
         t.mock.timers.tick(1_000)
@@ -349,7 +349,7 @@ for (const engine of engines)
       withVault(async vault => {
         const { store, service } = vault
         const { close, purgeResults } = store
-        const { stop } = service.clockwork
+        const { stop } = service.jobTimer
         const job = Promise.withResolvers<void>()
         const told = Promise.withResolvers<void>()
         const ended: string[] = []
@@ -362,11 +362,11 @@ for (const engine of engines)
           ended.push('storage')
           await close.call(store)
         }
-        service.clockwork.stop = () => {
+        service.jobTimer.stop = () => {
           told.resolve()
           return stop()
         }
-        service.startClockwork()
+        service.startJobs()
         const closed = vault.close()
         await Promise.race([told.promise, closed])
         for (let turns = 0; turns < 20; turns++) await new Promise(setImmediate)
@@ -389,8 +389,8 @@ for (const engine of engines)
               begun.push(purge)
               return 1
             }
-          vault.service.startClockwork()
-          await vault.service.clockwork.stop()
+          vault.service.startJobs()
+          await vault.service.jobTimer.stop()
           assert.deepEqual(new Set(begun), new Set(purges))
         }),
     )

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { engineReason, unwritable } from '../engine-reason.ts'
-import type { Writer, WriterAnswer, WriterRequest } from './asked-writing.ts'
+import type { Writer, WriterAnswer, WriterRequest } from './writer-client.ts'
 import type { WritingOptions } from './writing-side.ts'
 
 /** A message to the thread, which answers every one. */
@@ -13,7 +13,7 @@ type WaitingCaller = { resolve: (answer: WriterAnswer) => void; reject: (error: 
  * bookkeeping needed. If the thread dies, the waiting requests fail, nothing that was answered is lost, and the next
  * request starts a new thread.
  */
-export const threadedWriting = (options: WritingOptions): Writer => {
+export const threadWriter = (options: WritingOptions): Writer => {
   let worker: Worker | undefined
   let waiting: WaitingCaller[] = []
 

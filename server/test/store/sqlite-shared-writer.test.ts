@@ -5,10 +5,10 @@ import { after, describe, test } from 'node:test'
 import type { Worker } from 'node:worker_threads'
 import { unwritable } from '../../src/store/sqlite/engine-reason.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
-import type { Writer, WriterAnswer, WriterRequest } from '../../src/store/sqlite/writing/asked-writing.ts'
 import { type PackedSets, packSets, unpackSets } from '../../src/store/sqlite/writing/packed-sets.ts'
-import { sharedWriting } from '../../src/store/sqlite/writing/shared-writing.ts'
-import { threadedWriting } from '../../src/store/sqlite/writing/threaded-writing.ts'
+import { sharedWriter } from '../../src/store/sqlite/writing/shared-writer.ts'
+import { threadWriter } from '../../src/store/sqlite/writing/thread-writer.ts'
+import type { Writer, WriterAnswer, WriterRequest } from '../../src/store/sqlite/writing/writer-client.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
 import { insertion, tokenRow } from './contract/rig.ts'
 import { storeContract } from './store-contract.ts'
@@ -16,7 +16,7 @@ import { storeContract } from './store-contract.ts'
 /** Stores of one folder write through one writer, as the workers of one machine do. */
 const writers = new Map<string, Writer>()
 const writerOf = (path: string): Writer => {
-  const writer = writers.get(path) ?? sharedWriting(threadedWriting({ path, lockWaitMs: 5_000 }))
+  const writer = writers.get(path) ?? sharedWriter(threadWriter({ path, lockWaitMs: 5_000 }))
   writers.set(path, writer)
   return writer
 }
@@ -52,7 +52,7 @@ describe('one writer for several processes', () => {
 
   test('requests that arrive while a batch is under way form one batch, and each gets its own results (C27.1)', async () => {
     const { asked, writer } = heldWriter()
-    const shared = sharedWriting(writer).ask
+    const shared = sharedWriter(writer).ask
     const first = shared({ kind: 'commit', batches: batches(1) })
     const second = shared({ kind: 'commit', batches: batches(2, 3) })
     const third = shared({ kind: 'commit', batches: batches(4) })
@@ -75,7 +75,7 @@ describe('one writer for several processes', () => {
 
   test('what is too much for one commit is split between requests, in their order (C27.1)', async () => {
     const { asked, writer } = heldWriter()
-    const shared = sharedWriting(writer).ask
+    const shared = sharedWriter(writer).ask
     const large = (tenant: number): PackedSets[] => [
       packSets(tenant, [
         insertion(tenant, [{ row: tokenRow(tenant, 'x', { sealed: new Uint8Array(600_000) }), terms: [] }]),
@@ -96,7 +96,7 @@ describe('one writer for several processes', () => {
 
   test('tenants take turns, whichever process their sets come from (C37.1)', async () => {
     const { asked, writer } = heldWriter()
-    const shared = sharedWriting(writer).ask
+    const shared = sharedWriter(writer).ask
     const row = (tenant: number) => tokenRow(tenant, 'x', { sealed: new Uint8Array(600_000) })
     const large = (tenant: number) => packSets(tenant, [insertion(tenant, [{ row: row(tenant), terms: [] }])])
     for (let from = 0; from < 4; from++) void shared({ kind: 'commit', batches: [large(1), large(1)] })
@@ -115,7 +115,7 @@ describe('one writer for several processes', () => {
 
   test('a writer that dies fails everything that waits for it, and the next batch is sent anew (C2.23)', async () => {
     const { asked, writer } = heldWriter()
-    const shared = sharedWriting(writer).ask
+    const shared = sharedWriter(writer).ask
     const first = shared({ kind: 'commit', batches: batches(1) })
     const standalone = shared({ kind: 'standalone', name: 'shred', args: [] })
     for (const { fail } of asked) fail()
@@ -130,7 +130,7 @@ describe('one writer for several processes', () => {
     const folder = temporaryFolder()
     const path = join(folder.path, 'vault.db')
     await openSqlite({ path, writing: 'inline' }).close()
-    const writer = threadedWriting({ path, lockWaitMs: 5_000 })
+    const writer = threadWriter({ path, lockWaitMs: 5_000 })
     const acquire = (holder: string, name = 'sweep') => {
       const lease = { name, holder, until: 2_000 }
       return writer.ask({ kind: 'standalone', name: 'acquireLease', args: [lease, 1_000] })
@@ -179,7 +179,7 @@ describe('one writer for several processes', () => {
   test('of two stores that insert the same id at once one succeeds, and both see the token (C16.4, C27.1)', async () => {
     const folder = temporaryFolder()
     const path = join(folder.path, 'vault.db')
-    const writer = sharedWriting(threadedWriting({ path, lockWaitMs: 5_000 }))
+    const writer = sharedWriter(threadWriter({ path, lockWaitMs: 5_000 }))
     const open = () => openSqlite({ path, writing: writer })
     const stores = [open(), open()]
     const tenant = await open().createTenant({

@@ -11,7 +11,7 @@ const ownTimeline = `SELECT ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 
  * timeline than one already met has been replaced without knowing it: what it answers may have been changed or revoked
  * since.
  */
-export class Succession {
+export class Failover {
   #newest = 0
   #primary: Hosts[number] | undefined
   readonly #timelines = new WeakMap<pg.Client, number>()

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { IncompleteVaultError, type Look, seenKeys } from '../sql/look.ts'
+import { IncompleteVaultError, type Inspection, seenKeys } from '../sql/inspection.ts'
 import { vaultKeys } from '../sql/statements.ts'
 import { tables } from '../tables.ts'
 import { requireNoHalfCopy } from './arrival-state.ts'
@@ -7,7 +7,7 @@ import { schemaState } from './migrate.ts'
 import { requireUnicode } from './require-unicode.ts'
 
 /** Reads what a database holds without changing it. Undefined if there is no vault. Throws if the database cannot hold one. */
-export const lookAtPostgres = async (client: pg.Client): Promise<Look | undefined> => {
+export const inspectPostgres = async (client: pg.Client): Promise<Inspection | undefined> => {
   await requireNoHalfCopy(client)
   const schema = await schemaState(client)
   if (schema.current === 0) {

@@ -4,14 +4,14 @@ import { join } from 'node:path'
 import { StatementSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { openDatabase } from '../../src/store/sqlite/open-database.ts'
-import { logFolding } from '../../src/store/sqlite/writing/fold-log.ts'
+import { checkpointing } from '../../src/store/sqlite/writing/checkpoints.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
 
-test('the log is folded between commits and stays small (C27.1)', () => {
+test('checkpoints between commits keep the log small (C27.1)', () => {
   const folder = temporaryFolder()
   const path = join(folder.path, 'some.db')
   const database = openDatabase(path, 0, { isWriter: true })
-  const foldLog = logFolding(database)
+  const checkpointIfDue = checkpointing(database)
   database.exec('CREATE TABLE rows (content)')
   const insert = database.prepare('INSERT INTO rows VALUES (zeroblob(1000))')
   let written = 0
@@ -19,7 +19,7 @@ test('the log is folded between commits and stays small (C27.1)', () => {
     database.exec('BEGIN')
     for (let rows = 0; rows < 250; rows++) insert.run()
     database.exec('COMMIT')
-    foldLog()
+    checkpointIfDue()
     written += 250_000
   }
   assert.ok(statSync(`${path}-wal`).size < written / 4)
@@ -27,10 +27,10 @@ test('the log is folded between commits and stays small (C27.1)', () => {
   folder.remove()
 })
 
-test('a log that cannot be folded takes nothing back that was committed (C27.1)', t => {
+test('a checkpoint that fails takes nothing back that was committed (C27.1)', t => {
   const folder = temporaryFolder()
   const database = openDatabase(join(folder.path, 'some.db'), 0, { isWriter: true })
-  const foldLog = logFolding(database)
+  const checkpointIfDue = checkpointing(database)
   database.exec('CREATE TABLE rows (content)')
   const insert = database.prepare('INSERT INTO rows VALUES (1)')
   for (let rows = 0; rows < 1_000; rows++) insert.run()
@@ -45,7 +45,7 @@ test('a log that cannot be folded takes nothing back that was committed (C27.1)'
       throw new Error('disk I/O error')
     },
   )
-  foldLog()
+  checkpointIfDue()
   assert.equal(failed, 1)
   database.close()
   folder.remove()
