@@ -12,8 +12,10 @@ export type Table = {
    * `access`: keys, grants, and the list of tenants. These few rows seldom change, so every node has all of them; those
    * of a tenant are removed at once with it.
    * `content`: what grows as a tenant uses the vault. It is on the tenant's shard and is removed later, batch by batch.
+   * `log`: what a tenant did. It is on the tenant's shard and outlives the tenant (L7).
+   * `evidence`: about the logs of all tenants. Every node has it, and it outlives them as well.
    */
-  readonly holds: 'access' | 'content'
+  readonly holds: 'access' | 'content' | 'log' | 'evidence'
 }
 
 /**
@@ -134,10 +136,59 @@ export const tables: readonly Table[] = [
     key: 'tenant, name',
     holds: 'content',
   },
+  {
+    name: 'log_owners',
+    columns: { tenant: 'integer', tenant_id: 'text' },
+    key: 'tenant',
+    holds: 'evidence',
+  },
+  {
+    name: 'log',
+    columns: {
+      tenant: 'integer',
+      writer: 'integer',
+      first_record: 'integer',
+      records: 'integer',
+      kept: 'bytes?',
+      first_at: 'integer',
+      last_at: 'integer',
+      sealed: 'bytes',
+    },
+    key: 'tenant, writer, first_record',
+    holds: 'log',
+  },
+  {
+    name: 'log_heads',
+    columns: { tenant: 'integer', writer: 'integer', size: 'integer' },
+    key: 'tenant, writer',
+    holds: 'log',
+  },
+  {
+    name: 'log_trees',
+    columns: { tenant: 'integer', writer: 'integer', size: 'integer', sealed: 'bytes' },
+    key: 'tenant, writer',
+    holds: 'log',
+  },
+  {
+    name: 'log_checkpoints',
+    columns: { size: 'integer', at: 'integer', note: 'text', sealed: 'bytes' },
+    key: 'size',
+    holds: 'evidence',
+  },
+  {
+    name: 'log_leaves',
+    columns: { position: 'integer', tenant: 'integer', writer: 'integer', size: 'integer', root: 'bytes' },
+    key: 'position',
+    holds: 'evidence',
+  },
 ]
 
-export const accessTables = tables.filter(({ holds }) => holds === 'access')
-export const contentTables = tables.filter(({ holds }) => holds === 'content')
+const tablesThatHold = (what: Table['holds']): Table[] => tables.filter(({ holds }) => holds === what)
+
+export const accessTables = tablesThatHold('access')
+export const contentTables = tablesThatHold('content')
+export const logTables = tablesThatHold('log')
+export const evidenceTables = tablesThatHold('evidence')
 
 /** The columns that identify a row. */
 export const keyColumns = ({ key }: Table): string[] =>

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { packSets, unpackSets } from '../../src/store/sqlite/writing/packed-sets.ts'
 import { ValueReader, ValueWriter } from '../../src/store/sqlite/writing/packed-values.ts'
+import { type SealedSet, sealSets } from '../../src/store/sqlite/writing/sealed-sets.ts'
 import type { WriteSet } from '../../src/store/write-set.ts'
+import { logOf } from '../rig/log-parts.ts'
 import { fc } from '../rig/properties.ts'
 
 const text = fc.oneof(fc.constantFrom('card', 'seals 1'), fc.string({ unit: 'grapheme' }))
@@ -61,17 +63,18 @@ const set: fc.Arbitrary<WriteSet> = fc
         },
       ),
     ),
+    log: nullable(fc.array(text, { minLength: 1 }).map(texts => logOf(texts))),
   })
-  .map(({ tenant, rows, rare, effects, counters }) => ({
+  .map(({ tenant, rows, rare, effects, counters, log }) => ({
     tenant,
     guarded: [...rows.map(row => ({ kind: 'insertToken' as const, row })), ...rare],
     effects,
     counters,
-    log: null,
+    log,
   }))
 
 /** Bytes come back as buffers, which equal arrays only by content. */
-const plain = (sets: readonly WriteSet[]): unknown =>
+const plain = (sets: readonly SealedSet[]): unknown =>
   JSON.parse(
     JSON.stringify(sets, function (key, value) {
       const own = (this as Record<string, unknown>)[key]
@@ -84,7 +87,7 @@ test('write sets arrive at the writing thread as they were sent (C27.1)', () => 
   fc.assert(
     fc.property(fc.array(set, { maxLength: 4 }), sets => {
       const packed = structuredClone(packSets(7, sets))
-      assert.deepEqual(plain(unpackSets(packed)), plain(sets))
+      assert.deepEqual(plain(unpackSets(packed)), plain(sealSets(sets)))
     }),
     { numRuns: 200 },
   )
@@ -118,11 +121,11 @@ test('a batch may be larger than any before it, and a set that cannot be packed 
     return { tenant: 1, guarded: [{ kind: 'insertToken', row }], effects: [], counters: [], log: null }
   }
   const large = Array.from({ length: 40 }, (_, n) => one(Buffer.alloc(100_000, n)))
-  assert.deepEqual(plain(unpackSets(packSets(1, large))), plain(large))
+  assert.deepEqual(plain(unpackSets(packSets(1, large))), plain(sealSets(large)))
   const small = [one({} as never), one(Buffer.from('after'))]
   const [impossible, after] = unpackSets(packSets(1, small))
   assert.deepEqual(impossible, one(undefined as never))
-  assert.deepEqual(plain([after as WriteSet]), plain(small.slice(1)))
+  assert.deepEqual(plain([after as SealedSet]), plain(sealSets(small.slice(1))))
 })
 
 test('values arrive as they were sent, wherever the room for them ends (C27.1)', () => {

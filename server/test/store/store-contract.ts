@@ -4,6 +4,7 @@ import { fairnessContract } from './contract/fairness.ts'
 import { grantContract } from './contract/grants.ts'
 import { idContract } from './contract/ids.ts'
 import { leaseContract } from './contract/leases.ts'
+import { logContract } from './contract/log.ts'
 import { queryContract } from './contract/queries.ts'
 import { queryModelContract } from './contract/query-model.ts'
 import { resultContract } from './contract/results.ts'
@@ -26,5 +27,6 @@ export const storeContract = (name: string, open: OpenStore): void => {
     scanContract(open)
     upkeepContract(open)
     leaseContract(open)
+    logContract(open)
   })
 }

@@ -11,9 +11,9 @@ import {
   type PendingDeadlines,
   pendingDeadlines,
 } from '../../domain/time/instant.ts'
+import type { WriteSet } from '../../store/write-set.ts'
 import { sealsCounter } from '../vault/counters.ts'
 import type { Caller, Idempotent, IdempotentRequest, Vault } from '../vault/vault.ts'
-import type { Changes } from './commit.ts'
 
 /** What is kept of a request that succeeded. */
 export type KeptResult = {
@@ -54,7 +54,7 @@ export const findResult = async (
 }
 
 /** The changes with the answer among them, for as long as retries may come. */
-export const keepingAnswer = (
+export const keepingAnswer = <Changes extends Omit<WriteSet, 'log'>>(
   vault: Vault,
   caller: Caller,
   { hash, request }: Idempotent,

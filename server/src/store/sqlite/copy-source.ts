@@ -84,7 +84,8 @@ export const openCopySource = (path: string): CopySource => {
           .prepare(
             `SELECT max(n) AS n FROM (
                SELECT 0 AS n UNION ALL SELECT seq FROM sqlite_sequence WHERE name = 'tenants'
-               UNION ALL SELECT tenant FROM tenants UNION ALL SELECT tenant FROM dead_tenants)`,
+               UNION ALL SELECT tenant FROM tenants UNION ALL SELECT tenant FROM dead_tenants
+               UNION ALL SELECT tenant FROM log_owners)`,
           )
           .get()?.n,
       ),

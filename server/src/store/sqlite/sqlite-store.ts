@@ -1,6 +1,7 @@
 import { type CommitBatch, CommitQueue } from '../commit-queue.ts'
 import type { StandaloneWrites, Store } from '../port.ts'
 import { sharedReads } from '../sql/shared-reads.ts'
+import { changesContent } from '../write-set.ts'
 import { engineReason, unwritable } from './engine-reason.ts'
 import { grantsEpoch } from './grants-epoch.ts'
 import { migrate } from './migrate.ts'
@@ -13,6 +14,7 @@ import { readingSide } from './reading/reading-side.ts'
 import { settledReads } from './reading/settled-reads.ts'
 import { tokenReads } from './reading/token-reads.ts'
 import { withRowNumbers } from './row-number.ts'
+import { sealParts } from './writing/sealed-sets.ts'
 import type { StandaloneArgs, StandaloneName, StandaloneResult } from './writing/standalone-writes.ts'
 import { threadWriter } from './writing/thread-writer.ts'
 import { type Writer, writerClient } from './writing/writer-client.ts'
@@ -20,6 +22,9 @@ import { inlineWriting, type WritingSide } from './writing/writing-side.ts'
 
 /** A batch may wait behind batches of other workers. Sets that come meanwhile can join the same commit if they are sent as well. */
 const inFlightToShared = 3
+
+/** How many blocks of a log are deleted in one transaction, while other writes wait. */
+const cutAtOnce = 100
 
 /**
  * The embedded engine: one file, durable at every commit. Reads run here, synchronously. Writes go to the one writing
@@ -54,9 +59,11 @@ export const openSqlite = ({
     try {
       return await writer.commit(sets)
     } finally {
-      // An operation must be able to read what it has committed.
-      snapshot.end()
-      epoch.forget()
+      // An operation must be able to read what it has committed. Records of reads come all the time and change nothing else.
+      if (sets.some(changesContent)) {
+        snapshot.end()
+        epoch.forget()
+      }
     }
   }
   const queue = new CommitQueue(commit, { inFlightMax: typeof writing === 'string' ? 1 : inFlightToShared })
@@ -120,10 +127,16 @@ const standaloneWrites = (
     purgeDeadTenants: limit => purge('purgeDeadTenants', limit),
     // Tried twice: a read that is still open in this process at the first try has ended by the second.
     shred: () => write('shred').catch(() => write('shred')),
-    createTenant: tenant => write('createTenant', tenant),
+    createTenant: (tenant, log) =>
+      write('createTenant', tenant, log === undefined ? null : sealParts(log, [])),
     putLogTree: (tree, ifSize) => write('putLogTree', tree, ifSize),
     putCheckpoint: (checkpoint, leaves, ifSize) => write('putCheckpoint', checkpoint, leaves, ifSize),
-    cutLog: (tree, ifSealed, before) => write('cutLog', tree, ifSealed, before),
+    // The edge at the cut comes first. Blocks that stay behind when a process is killed go with the next cut.
+    cutLog: async (tree, ifSealed, before) => {
+      if (!(await write('replaceLogTree', tree, ifSealed))) return false
+      while ((await write('cutSomeBlocks', tree, before, cutAtOnce)) > 0);
+      return true
+    },
     ensureVaultKeys: keys => write('ensureVaultKeys', keys),
     replaceKey: (owner, before, wrapped) => write('replaceKey', owner, before, wrapped),
     noteKeyUse: uses => write('noteKeyUse', uses),

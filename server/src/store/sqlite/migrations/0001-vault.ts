@@ -175,6 +175,58 @@ export const vault: Migration = {
       PRIMARY KEY (tenant, name)
     ) WITHOUT ROWID;
 
+    -- The log: one row for the records that a batch adds to a tenant's log. It and all that follows outlive the tenant. Tenant 0 is
+    -- the vault's operator. A heap like tokens, because rows arrive in the order of time and not of tenants.
+    CREATE TABLE log (
+      tenant INTEGER NOT NULL,
+      writer INTEGER NOT NULL,
+      first_record INTEGER NOT NULL,
+      records INTEGER NOT NULL,
+      kept BLOB,
+      first_at INTEGER NOT NULL,
+      last_at INTEGER NOT NULL,
+      sealed BLOB NOT NULL,
+      PRIMARY KEY (tenant, writer, first_record)
+    );
+
+    -- How many records each log has had so far.
+    CREATE TABLE log_heads (
+      tenant INTEGER NOT NULL,
+      writer INTEGER NOT NULL,
+      size INTEGER NOT NULL,
+      PRIMARY KEY (tenant, writer)
+    ) WITHOUT ROWID;
+
+    -- The Merkle tree of each log, as far as it has grown, sealed.
+    CREATE TABLE log_trees (
+      tenant INTEGER NOT NULL,
+      writer INTEGER NOT NULL,
+      size INTEGER NOT NULL,
+      sealed BLOB NOT NULL,
+      PRIMARY KEY (tenant, writer)
+    );
+
+    -- Whose log it is, also once the tenant is gone.
+    CREATE TABLE log_owners (
+      tenant INTEGER PRIMARY KEY,
+      tenant_id TEXT NOT NULL UNIQUE
+    );
+
+    -- Signed notes over the tree whose leaves are the logs that grew.
+    CREATE TABLE log_checkpoints (
+      size INTEGER PRIMARY KEY,
+      at INTEGER NOT NULL,
+      note TEXT NOT NULL,
+      sealed BLOB NOT NULL
+    );
+    CREATE TABLE log_leaves (
+      position INTEGER PRIMARY KEY,
+      tenant INTEGER NOT NULL,
+      writer INTEGER NOT NULL,
+      size INTEGER NOT NULL,
+      root BLOB NOT NULL
+    );
+
     -- Which node does a job that only one of them should do, and until when.
     CREATE TABLE leases (
       name TEXT NOT NULL PRIMARY KEY,

@@ -3,6 +3,7 @@ import type { BatchResult } from '../../commit-queue.ts'
 import {
   type Conflict,
   CounterSums,
+  changesContent,
   type Effect,
   type GuardedChange,
   type Outcome,
@@ -14,6 +15,8 @@ import type { PlacesOfPart, TenantTerms } from '../waiting-entries.ts'
 import type { Effects, Guards } from './changes/appliers.ts'
 import { grantEffects, tenantGuards } from './changes/tenant-changes.ts'
 import { tokenEffects, tokenGuards } from './changes/token-changes.ts'
+import { LogWrites } from './log-writes.ts'
+import type { SealedSet } from './sealed-sets.ts'
 import { counterMover } from './shared-statements.ts'
 import { WaitingWrites, waitingDefault } from './waiting-writes.ts'
 
@@ -32,6 +35,7 @@ export class BatchWriter {
   readonly #apply: ApplyChanges
   readonly #move: ReturnType<typeof counterMover>
   readonly #waiting: WaitingWrites
+  readonly #log: LogWrites
   readonly #tenantLives: (tenant: number) => boolean
   readonly #requireOwnStorage: () => void
 
@@ -42,6 +46,7 @@ export class BatchWriter {
     this.#waiting = new WaitingWrites(database, waitingMax)
     this.#apply = changeApplier(database, this.#waiting)
     this.#move = counterMover(database)
+    this.#log = new LogWrites(database)
     this.#requireOwnStorage = storageGuard(database)
     const tenantLives = database.prepare('SELECT 1 FROM tenants WHERE tenant = ?')
     tenantLives.setReturnArrays(true)
@@ -49,7 +54,7 @@ export class BatchWriter {
   }
 
   /** Returns after COMMIT has returned. */
-  commit(sets: readonly WriteSet[]): BatchResult[] {
+  commit(sets: readonly SealedSet[]): BatchResult[] {
     return this.#commit(sets, false)
   }
 
@@ -82,7 +87,7 @@ export class BatchWriter {
    * A set that fails half way needs a savepoint to fall back to, but savepoints cost every set of a batch, and such
    * sets are rare. So a batch is first tried without them, and started again with them if one turns out to be needed.
    */
-  #commit(sets: readonly WriteSet[], hasSavepoints: boolean): BatchResult[] {
+  #commit(sets: readonly SealedSet[], hasSavepoints: boolean): BatchResult[] {
     try {
       this.#begin.run()
     } catch (error) {
@@ -101,13 +106,19 @@ export class BatchWriter {
     }
   }
 
-  #applyAndCommit(sets: readonly WriteSet[], hasSavepoints: boolean): Outcome[] {
+  #applyAndCommit(sets: readonly SealedSet[], hasSavepoints: boolean): Outcome[] {
     try {
       this.#requireOwnStorage()
       this.#waiting.begin()
+      this.#log.begin()
       const living = new Map<number, boolean>()
       const counters = new Map<number, CounterSums>()
       const outcomes = sets.map((set): Outcome => {
+        // A tenant may be deleted between an answer and its record. The log's operator is none and never lives.
+        if (set.log !== null && !changesContent(set)) {
+          this.#log.add(set.tenant, set.log)
+          return committed
+        }
         let lives = living.get(set.tenant)
         if (lives === undefined) {
           lives = this.#tenantLives(set.tenant)
@@ -118,11 +129,13 @@ export class BatchWriter {
         const sums = counters.get(set.tenant) ?? new CounterSums()
         counters.set(set.tenant, sums)
         for (const move of set.counters) sums.add(move)
+        if (set.log !== null) this.#log.add(set.tenant, set.log)
         // Later sets of the same batch must find the tenant gone (C27).
         if (set.effects.some(({ kind }) => kind === 'deleteTenant')) living.delete(set.tenant)
         return committed
       })
       for (const [tenant, { moves }] of counters) for (const move of moves) this.#move(tenant, move)
+      this.#log.append()
       this.#waiting.moveSome()
       this.#end.run()
       this.#waiting.committed()
@@ -133,7 +146,7 @@ export class BatchWriter {
     }
   }
 
-  #applySet({ tenant, guarded, effects }: WriteSet, hasSavepoints: boolean): Conflict | undefined {
+  #applySet({ tenant, guarded, effects }: SealedSet, hasSavepoints: boolean): Conflict | undefined {
     if (hasSavepoints) this.#database.exec('SAVEPOINT one_set')
     for (const [position, change] of guarded.entries()) {
       const conflict = this.#apply.guarded(tenant, change)

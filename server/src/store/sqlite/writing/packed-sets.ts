@@ -7,6 +7,7 @@ import {
   weightOf,
 } from '../../write-set.ts'
 import { ValueReader, ValueWriter } from './packed-values.ts'
+import { type SealedBlock, type SealedSet, sealLog, sharing } from './sealed-sets.ts'
 
 /**
  * Write sets on their way to the writing thread: one block of bytes for all sets of a tenant in a batch. A create costs the main
@@ -31,16 +32,20 @@ const removed = 3
 /** Packing runs without a pause, so one writer is enough. */
 const writer = new ValueWriter()
 
+/** Seals the sets' log, once for all of them. */
 export const packSets = (tenant: number, sets: readonly WriteSet[]): PackedSets => {
+  const block = sealLog(sets)
   // Cleared before, not after: packing that fails half way, for lack of memory, leaves bytes behind.
   writer.clear()
+  packBlock(block)
   let weight = 0
   for (const set of sets) {
-    const { guarded, effects, counters } = set
+    const { guarded, effects, counters, log } = set
     weight += weightOf(set)
     writer.add(guarded.length)
     writer.add(effects.length)
     writer.add(counters.length)
+    if (block !== null) writer.add(log === null ? 0 : log.records)
     for (const change of guarded)
       if (change.kind === 'insertToken') packRow(change.row)
       else writer.addPlain(change)
@@ -52,20 +57,38 @@ export const packSets = (tenant: number, sets: readonly WriteSet[]): PackedSets 
   return { tenant, weight, count: sets.length, bytes: writer.copy() }
 }
 
-export const unpackSets = ({ tenant, count, bytes }: PackedSets): WriteSet[] => {
+export const unpackSets = ({ tenant, count, bytes }: PackedSets): SealedSet[] => {
   const reader = new ValueReader(bytes)
+  const block = unpackBlock(reader)
+  const shareOf = sharing(block)
   return listOf(count, () => {
     const changes = reader.next<number>()
     const effects = reader.next<number>()
     const moves = reader.next<number>()
+    const log = block === null ? null : shareOf(reader.next())
     return {
       tenant,
       guarded: listOf(changes, () => unpackChange(reader)),
       effects: listOf(effects, () => unpackEffect(reader)),
       counters: listOf(moves, () => unpackMove(reader)),
-      log: null,
+      log,
     }
   })
+}
+
+const packBlock = (block: SealedBlock | null): void => {
+  writer.add(block && block.records)
+  if (block === null) return
+  writer.add(block.firstAt)
+  writer.add(block.lastAt)
+  writer.add(block.sealed)
+}
+
+const unpackBlock = (reader: ValueReader): SealedBlock | null => {
+  const records = reader.next<number | null>()
+  return records === null
+    ? null
+    : { records, firstAt: reader.next(), lastAt: reader.next(), sealed: reader.next() }
 }
 
 const unpackChange = (reader: ValueReader): GuardedChange => {

@@ -2,18 +2,28 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { PendingDeadlines } from '../../../domain/time/instant.ts'
 import * as columns from '../../columns.ts'
 import type { StandaloneWrites } from '../../port.ts'
-import type { KeyRow } from '../../rows.ts'
+import type { KeyRow, LogHead, LogTreeRow, NewTenant } from '../../rows.ts'
 import { vaultKeys } from '../../sql/statements.ts'
 import { unwritable } from '../engine-reason.ts'
 import { storageGuard } from '../own-storage.ts'
 import { prepareRead, statementCache } from '../statement-cache.ts'
 import { mendWaiting } from '../waiting-entries.ts'
+import { logAppender } from './log-writes.ts'
 import { purgeDeadTenants } from './purge-dead-tenants.ts'
+import type { SealedBlock } from './sealed-sets.ts'
 import { insertApiKey, insertApplication, insertTenantKey, slotFiller } from './shared-statements.ts'
 
-export type StandaloneName = keyof StandaloneWrites
-export type StandaloneArgs<Name extends StandaloneName> = Parameters<StandaloneWrites[Name]>
-export type StandaloneResult<Name extends StandaloneName> = Awaited<ReturnType<StandaloneWrites[Name]>>
+/** The port's standalone writes as plain data, which may go to another thread. */
+type PlainWrites = Omit<StandaloneWrites, 'createTenant' | 'cutLog'> & {
+  createTenant(tenant: NewTenant, log: SealedBlock | null): Promise<number>
+  // A cut in parts, so that other writes come in between.
+  replaceLogTree(tree: LogTreeRow, ifSealed: Uint8Array): Promise<boolean>
+  cutSomeBlocks(of: Omit<LogHead, 'size'>, before: number, limit: number): Promise<number>
+}
+
+export type StandaloneName = keyof PlainWrites
+export type StandaloneArgs<Name extends StandaloneName> = Parameters<PlainWrites[Name]>
+export type StandaloneResult<Name extends StandaloneName> = Awaited<ReturnType<PlainWrites[Name]>>
 
 /** The port's standalone writes as the writing connection runs them: synchronously. */
 export type SyncStandaloneWrites = {
@@ -29,6 +39,7 @@ const isReadable = (column: string, min: number): string =>
 export const syncStandaloneWrites = (database: DatabaseSync, lockWaitMs: number): SyncStandaloneWrites => {
   const prepared = statementCache(sql => prepareRead(database, sql))
   const slotWith = slotFiller(database)
+  const appendBlock = logAppender(database)
   const requireOwnStorage = storageGuard(database)
   const transaction = <T>(work: () => T): T => {
     database.exec('BEGIN IMMEDIATE')
@@ -85,7 +96,7 @@ export const syncStandaloneWrites = (database: DatabaseSync, lockWaitMs: number)
         database.exec(`PRAGMA busy_timeout = ${lockWaitMs}`)
       }
     },
-    createTenant: ({ id, sealed, keys, applications, apiKeys }) =>
+    createTenant: ({ id, sealed, keys, applications, apiKeys }, log) =>
       transaction(() => {
         const insertTenant = prepared('INSERT INTO tenants (tenant_id, revision, sealed) VALUES (?,1,?)')
         const tenant = Number(insertTenant.run(id, sealed).lastInsertRowid)
@@ -94,11 +105,55 @@ export const syncStandaloneWrites = (database: DatabaseSync, lockWaitMs: number)
         for (const row of applications) prepared(insertApplication).run(tenant, row.id, row.sealed)
         for (const row of apiKeys)
           prepared(insertApiKey).run(row.hash, tenant, row.id, row.applicationId, row.expiresAt, row.sealed)
+        prepared('INSERT INTO log_owners (tenant, tenant_id) VALUES (?,?)').run(tenant, id)
+        if (log !== null) appendBlock(tenant, log, log.records, null)
         return tenant
       }),
-    putLogTree: () => false,
-    putCheckpoint: () => false,
-    cutLog: () => false,
+    putLogTree: ({ tenant, writer, size, sealed }, ifSize) =>
+      transaction(() => {
+        const put =
+          ifSize === null
+            ? prepared(
+                'INSERT INTO log_trees (size, sealed, tenant, writer) VALUES (?,?,?,?) ON CONFLICT DO NOTHING',
+              )
+            : prepared(
+                'UPDATE log_trees SET size = ?, sealed = ? WHERE tenant = ? AND writer = ? AND size = ?',
+              )
+        const values = [size, sealed, tenant, writer, ...(ifSize === null ? [] : [ifSize])]
+        return Number(put.run(...values).changes) > 0
+      }),
+    putCheckpoint: ({ size, at, note, sealed }, leaves, ifSize) =>
+      transaction(() => {
+        const newest = prepared('SELECT 1 WHERE (SELECT max(size) FROM log_checkpoints) IS ?')
+        if (newest.get(ifSize) === undefined) return false
+        prepared('INSERT INTO log_checkpoints (size, at, note, sealed) VALUES (?,?,?,?)').run(
+          size,
+          at,
+          note,
+          sealed,
+        )
+        const append = prepared(
+          'INSERT INTO log_leaves (position, tenant, writer, size, root) VALUES (?,?,?,?,?)',
+        )
+        for (const leaf of leaves) append.run(leaf.position, leaf.tenant, leaf.writer, leaf.size, leaf.root)
+        return true
+      }),
+    replaceLogTree: ({ tenant, writer, size, sealed }, ifSealed) =>
+      transaction(() => {
+        const replace = prepared(
+          'UPDATE log_trees SET size = ?, sealed = ? WHERE tenant = ? AND writer = ? AND sealed = ?',
+        )
+        return Number(replace.run(size, sealed, tenant, writer, ifSealed).changes) > 0
+      }),
+    cutSomeBlocks: ({ tenant, writer }, before, limit) =>
+      transaction(() => {
+        const cut = prepared(
+          `DELETE FROM log WHERE rowid IN
+             (SELECT rowid FROM log WHERE tenant = ? AND writer = ? AND first_record < ? AND first_record + records <= ?
+              ORDER BY first_record LIMIT ?)`,
+        )
+        return Number(cut.run(tenant, writer, before, before, limit).changes)
+      }),
     mendNumbers: tenant =>
       transaction(() => {
         prepared(`UPDATE tenants SET revision = 1 WHERE tenant = ? AND NOT ${isReadable('revision', 1)}`).run(

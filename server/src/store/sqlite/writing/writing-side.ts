@@ -4,6 +4,7 @@ import { unwritable } from '../engine-reason.ts'
 import { openDatabase } from '../open-database.ts'
 import type { TenantTerms } from '../waiting-entries.ts'
 import { BatchWriter } from './batch-writer.ts'
+import { sealSets } from './sealed-sets.ts'
 import {
   type StandaloneArgs,
   type StandaloneName,
@@ -52,7 +53,7 @@ export const inlineWriting = ({ path, lockWaitMs, waitingMax }: WritingOptions):
     return opened
   }
   return {
-    commit: async sets => writing().writer.commit(sets),
+    commit: async sets => writing().writer.commit(sealSets(sets)),
     standalone: async (name, args) =>
       (writing().writes[name] as (...args: unknown[]) => StandaloneResult<typeof name>)(...args),
     settle: async some => writing().writer.settle(some),
