@@ -8,7 +8,7 @@ import { type Answer, jsonContentType, ReadyText } from './handlers.ts'
 import { Replayed } from './idempotency.ts'
 import type { Visit } from './visit.ts'
 
-/** Sends what an operation answered. What the client does not read at once is held against its key until it does. */
+/** Sends the answer of an operation. Bytes that the client has not read yet are charged to its key. */
 export const answerSender = ({ status, location }: Endpoint, traceHeader: string) => {
   const folder = location?.replace(':id', '')
   return (
@@ -32,12 +32,12 @@ export const answerSender = ({ status, location }: Endpoint, traceHeader: string
       content = answer.content
       headers['content-length'] = Buffer.byteLength(content)
     } else if (answer !== undefined && status !== 204) {
-      // Taken from the answer, so that a replay has it too (C1).
+      // Taken from the answer, so that a replay has this header too (C1).
       if (folder !== undefined && isJsonObject(answer))
         headers.location = folder + encodeURIComponent(String(getOwn(answer, 'id')))
       headers['content-type'] = jsonContentType
       const json = JSON.stringify(answer)
-      // Measured before the end of line is added: a text in two pieces would be copied for it.
+      // Measured before the line end is added, because V8 would have to copy a text of two pieces.
       headers['content-length'] = Buffer.byteLength(json) + 1
       content = `${json}\n`
     }
@@ -58,12 +58,12 @@ const sendWhole = (
   if (unread > 0) exchange.onRead = () => memory.keep(0)
 }
 
-/** From this many characters on, a page is sent while it is being made, so that it is never in memory as a whole. */
+/** A page of at least this many characters is sent while it is made, so it is never in memory as a whole. */
 const streamedFrom = 1 << 19
-/** What a page that is sent like that is taken to hold: rows, tokens and text. */
+/** The memory that such a page is charged: rows, tokens and text. */
 const streamBytes = 1 << 22
 
-/** A fault that is found when a part was sent already ends the connection, so that nobody takes the part for the whole. */
+/** If a fault is found after a part was sent, the connection ends, so that no client takes the part for the whole. */
 const sendPage = async (
   exchange: Exchange,
   status: number,

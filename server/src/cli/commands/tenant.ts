@@ -77,12 +77,12 @@ export const tenantList: Run = ({ config, flags }) =>
     return 0
   })
 
-/** The new key seals what is written from now on; what was there before is sealed again, so that it is of no use any more. */
+/** The new key seals everything written from now on. Earlier tokens are sealed again, so that the old key is useless. */
 export const tenantRekey: Run = ({ config, flags, words: [id = ''] }) =>
   withVault(config, async vault => {
     const { tenantNumber, keys } = await operatorOf(vault, id)
     if (flags.resume !== true) await newDataKey(vault, { tenantNumber, keys })
-    // Before that, a server may still write with the key before, behind the scan.
+    // Until then, a server may still write with the old key, behind the scan.
     await setTimeout(pace.grantsHeardMs)
     const newest = await keysUnlessDeleted(vault, tenantNumber, id, vault.keyring.readAgain)
     if (newest === undefined)
@@ -117,7 +117,7 @@ export const tenantDelete: Run = async ({ config, flags, words: [id = ''] }) => 
   return withVault(config, async vault => {
     await deleteTenant(vault, await operatorOf(vault, id))
     await purgeDeadTenants(vault)
-    // Without this, the files keep the wrapped keys as long as another program has them open and no server sweeps.
+    // Without this, the files keep the wrapped keys while another program has them open and no server sweeps.
     const isShredded = await vault.store.shred().then(
       () => true,
       () => false,

@@ -10,7 +10,7 @@ import type { Caller, Vault } from '../vault/vault.ts'
 /** Whether a token belongs to the answer, for a caller who reads it under this transform. */
 export type Matches = (token: Token, transform: Transform) => boolean
 
-/** An index only proposes, the opened token decides. Undefined for a token that the answer leaves out. */
+/** The index proposes, and the opened token decides. Undefined for a token that the answer leaves out. */
 export const visibleTransform = (
   caller: Caller,
   token: Token,
@@ -22,7 +22,7 @@ export const visibleTransform = (
   return transform !== undefined && matches(token, transform) ? transform : undefined
 }
 
-/** The rows as the caller sees them; what is shown counts as active this month (C32). */
+/** Shows the rows as the caller sees them. Shown tokens count as active this month (C32). */
 export const showTokens = async (
   vault: Vault,
   caller: Caller,

@@ -17,8 +17,8 @@ export type SweepResult = Unreadable & {
 }
 
 /**
- * C17: purges expired tokens in bounded batches, with requests answered between them. A row that does not open is reported and
- * left for the operator. A token that cannot be purged never holds up the others.
+ * C17: purges expired tokens in bounded batches, and answers requests in between. A row that does not open is reported and left
+ * to the operator. A token that cannot be purged does not hold up the others.
  */
 export const sweepExpired = async (vault: Vault, stopping?: AbortSignal): Promise<SweepResult> => {
   const now = vault.clock()
@@ -37,7 +37,7 @@ export const sweepExpired = async (vault: Vault, stopping?: AbortSignal): Promis
       if (outcome instanceof KeyProviderError) locked = outcome
       if (outcome instanceof StoreUnavailableError) refused = outcome
     }
-    // Storage that takes none of a page takes none of the next.
+    // If storage accepts no removal of a page, it accepts none of the next.
     if (refused !== undefined && purged === before) throw refused
     if (rows.length < pace.sweepBatchRows || stopping?.aborted) {
       if (refused !== undefined) throw refused
@@ -46,16 +46,16 @@ export const sweepExpired = async (vault: Vault, stopping?: AbortSignal): Promis
   }
 }
 
-/** `missed`: the tenant is gone, or the token changed meanwhile. */
+/** `missed`: the tenant is gone, or the token has changed since. */
 type NotPurged = 'missed' | TamperedError | KeyProviderError | StoreUnavailableError
 type Purged = 'purged' | NotPurged
 
-/** Rows that storage refuses alone, one after the other, before the rest of those that it refused together is left for later. */
+/** After so many refusals of single rows, the rest of the rows that were refused together is left for later. */
 const refusedAloneMax = 3
 
 /**
- * Together they share commits, and a row that somebody holds fails those that share its commit. So what was refused is tried once
- * more, each row alone. What to remove is found out for one row after the other, because a row may be large.
+ * Removals share commits, and a locked row fails all that share its commit. So refused ones are tried once more, each alone. Rows
+ * are prepared one after another, because a row may be large.
  */
 const purgeAll = async (vault: Vault, rows: readonly TokenRow[]): Promise<Purged[]> => {
   const work = vault.scheduler.background('sweep-expired')
@@ -104,7 +104,7 @@ const carryOut = async (vault: Vault, removal: WriteSet | NotPurged): Promise<Pu
     ? removal
     : unlessRefused(async () => ((await vault.store.commit(removal)).committed ? 'purged' : 'missed'))
 
-/** What keeps one token from being purged keeps no other. */
+/** A fault of one token keeps no other from being purged. */
 const unlessRefused = async <T>(work: () => Promise<T>): Promise<T | NotPurged> => {
   try {
     return await work()

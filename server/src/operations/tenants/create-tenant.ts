@@ -14,15 +14,15 @@ export type ApplicationWish<Name extends string> = Omit<
   readonly key: Name
 }
 
-/** A created tenant with the texts of its API keys, which exist nowhere else. */
+/** A created tenant with the texts of its API keys, which are kept nowhere. */
 export type MadeTenant<Name extends string> = {
   readonly tenantId: string
   readonly keys: Readonly<Record<Name, string>>
 }
 
 /**
- * Creates a tenant with its keys, applications and their API keys, all or nothing. `beforeCommit` can save the API keys before
- * they start to work.
+ * Creates a tenant with its keys, applications and API keys, all or nothing. `beforeCommit` can save the API keys before they
+ * start to work.
  */
 export const createTenant = async <Name extends string>(
   vault: Vault,

@@ -4,8 +4,8 @@ import { openTenant } from '../grants/grant-rows.ts'
 import type { Caller, Vault } from './vault.ts'
 
 /**
- * The operator at the command line, who has the key provider, acts as the tenant's owner: with every management permission,
- * through the same operations as an API key.
+ * The operator at the command line has the key provider. They act as the tenant's owner with every management permission, through
+ * the same operations as an API key.
  */
 export const operatorOf = async (vault: Vault, tenantId: string): Promise<Caller> => {
   const row = (await vault.store.listTenants()).find(({ id }) => id === tenantId)

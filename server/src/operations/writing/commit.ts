@@ -6,8 +6,8 @@ import type { Caller, Idempotent, Vault } from '../vault/vault.ts'
 import { keepingAnswer } from './kept-results.ts'
 
 /**
- * Makes an operation's writes durable. For a request with an idempotency key, the answer that they lead to is kept in the same
- * transaction: both become durable together, or neither does.
+ * Makes an operation's writes durable. With an idempotency key, the answer is kept in the same transaction: both become durable,
+ * or neither.
  */
 export const commit = (
   vault: Vault,
@@ -27,8 +27,8 @@ const commitKept = async (vault: Vault, set: WriteSet): Promise<Outcome> => {
 }
 
 /**
- * Commits the set, unless it is empty. C27: the API keys of a tenant that was deleted meanwhile are gone, hence 401. C37: whose
- * backlog is too large is told to come back.
+ * Commits the set, unless it is empty. C27: if the tenant was deleted meanwhile, its API keys are gone, hence 401. C37: a tenant
+ * with too large a backlog is told to come back.
  */
 export const commitSet = async ({ store }: Pick<Vault, 'store'>, set: WriteSet): Promise<Outcome> => {
   if (set.guarded.length + set.effects.length + set.counters.length === 0) return { committed: true }

@@ -20,7 +20,7 @@ export type KeptResult = { readonly answer: Json; readonly sameBody: boolean }
 export const requestHash = (caller: Caller, { method, path, key }: IdempotentRequest): Buffer =>
   indexHash(caller.keys, 'idempotency', JSON.stringify([caller.application.id, method, path, key]))
 
-/** §4.11.7: for how long answers are kept. */
+/** §4.11.7: how long answers are kept. */
 export const resultDeadlines = (now: Instant): PendingDeadlines =>
   pendingDeadlines(limits.idempotencyLifetimeMs, now)
 
@@ -36,14 +36,14 @@ export const findResult = async (
   const kept = parseStored(openResult(caller.keys, { ...row, hash })) as JsonObject
   const pending = resultDeadlines(now)
   if (!isPending(row.expiresAt, pending)) {
-    // Dropped now, not with the next sweep: while it is there, no other answer can be kept for its key.
+    // Dropped now, not by the next sweep: while it exists, no other answer can be kept for its key.
     await vault.store.dropResult(caller.tenantNumber, hash, pending)
     return undefined
   }
   return { answer: kept.answer ?? null, sameBody: kept.body === bodyDigest(request) }
 }
 
-/** The set with the answer in it, for as long as retries may come. */
+/** Adds the answer to the set, to be kept for as long as retries may come. */
 export const keepingAnswer = (
   vault: Vault,
   caller: Caller,
@@ -58,7 +58,7 @@ export const keepingAnswer = (
   return {
     ...set,
     guarded: [
-      // Must be the first condition: otherwise the loser of a race would be told that its id is taken, by the winner's token.
+      // Must be the first condition. Otherwise the loser of a race would be told that its id is taken, by the winner's token.
       { kind: 'keepResult', row: { hash, expiresAt, sealed }, now },
       ...set.guarded,
     ],
