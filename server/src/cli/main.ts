@@ -53,7 +53,7 @@ export const main = async (args: readonly string[]): Promise<number> => {
 const wantsHelp = (args: readonly string[]): boolean =>
   args[0] === 'help' || upTo(args, arg => arg === '--').some(arg => arg === '--help' || arg === '-h')
 
-/** Half a name, as in `strongroom tenant --help`, asks for all commands that start with it. Undefined if there are none. */
+/** A partial name, as in `strongroom tenant --help`, asks for all commands that start with it. Undefined if there are none. */
 const help = (words: readonly string[]): string | undefined => {
   const command = commandOf(words)
   if (command !== undefined) return usage(command)
@@ -80,15 +80,18 @@ const unknown = ([first = '', second = '']: readonly string[]): string => {
   return `there is no such command${hint}; see strongroom help`
 }
 
-/** The whole process: what it was called with, where it writes, and how it ends. */
+/** Runs the whole process: from its arguments to its exit code. */
 export const runProcess = async (): Promise<void> => {
   surviveClosedOutput()
   const code = isWorker() ? await runAsWorker() : await main(process.argv.slice(2))
   process.exitCode ||= code
 }
 
-/** It has the command line of its primary. Without a channel to one, the variable means nothing. */
+/**
+ * Whether this process is a worker, which has the command line of its primary. Without a channel to a primary, the variable means
+ * nothing.
+ */
 const isWorker = (): boolean => process.connected === true && process.env[workerVariable] !== undefined
 
-/** Loaded on demand: what workers talk with would add 15 ms to the start of every command. */
+/** Loaded on demand: the code for talking to workers would add 15 ms to the start of every command. */
 const runAsWorker = async (): Promise<number> => (await import('./workers/run-worker.ts')).runWorker()

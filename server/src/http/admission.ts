@@ -21,11 +21,11 @@ export type AdmissionOptions = {
   readonly cors: Cors
 }
 
-/** Everything that can be decided before the body is read. A promise only where something must be waited for. */
+/** Decides everything that can be decided before the body is read. Returns a promise only where it must wait. */
 export type Admission = {
-  /** The caller, or undefined where none is needed; `answered` for a preflight. Throws the refusal. */
+  /** Returns the caller, `undefined` if the endpoint needs none, or `answered` for a preflight. Throws the refusal. */
   admit(exchange: Exchange, visit: Visit): Admitted | Promise<Admitted>
-  /** 401, 403: the caller as of now. */
+  /** Returns the caller as of now, or throws 401 or 403. */
   identify(exchange: Exchange, visit: Visit): Caller | Promise<Caller>
 }
 
@@ -34,13 +34,13 @@ const noAct: ActKind = { operation: 'none', entityType: 'tenant' }
 
 type Admitted = Caller | undefined | 'answered'
 
-/** In the order of C3. Without an endpoint, as far as the caller goes. */
+/** Checks in the order of C3. Without an endpoint, it stops once the caller is known. */
 export const admission = (options: AdmissionOptions, endpoint: Endpoint | undefined): Admission => {
   const { vault, rateLimit, cors } = options
   const find = callerFinder(options)
   const kind = (endpoint && actKindOf(endpoint)) ?? noAct
 
-  /** 401. A key that was not known when the request came is charged from now on. */
+  /** Throws 401. If the key was unknown when the request arrived, its holder is charged from now on. */
   const requireCaller = (exchange: Exchange, visit: Visit): Caller | Promise<Caller> => {
     const found = find(exchange, visit)
     if (!(found instanceof Promise)) return asCaller(found, exchange, visit)
@@ -104,11 +104,11 @@ const requirePermission = ({ application }: Caller, { permission }: Endpoint): v
   if (!isPermitted) throw new VaultError('forbidden', { detail: `This needs the permission ${permission}.` })
 }
 
-/** Who holds the key that a request carries, as of now; a promise only where storage must be asked. */
+/** Finds who holds the key of a request, as of now. Returns a promise only where storage must be asked. */
 const callerFinder = ({ vault, log, headerPrefix }: AdmissionOptions) => {
   const { apiKey } = ownHeaders(headerPrefix)
 
-  /** A key whose rows do not open grants nothing: it is treated as unknown, and the log names the row. */
+  /** A key grants nothing if its rows do not open. It is treated as unknown, and the log names the row. */
   const refuse = (error: unknown, { traceId }: Exchange): undefined => {
     if (!(error instanceof TamperedError)) throw error
     log.error({ trace_id: traceId, ...describeError(error) }, 'a key was refused')
@@ -125,10 +125,7 @@ const callerFinder = ({ vault, log, headerPrefix }: AdmissionOptions) => {
   }
 }
 
-/**
- * Refuses a key that is over its rate with 429 and Retry-After. Answers at once if the buckets are in this process, and with a
- * promise if several processes share them.
- */
+/** Refuses a key that is over its rate with 429 and Retry-After. Returns a promise if several processes share the buckets. */
 export type RateLimit = (apiKey: CallerKey) => undefined | Promise<undefined>
 
 /** `takeShare` is undefined if no rate is set. */

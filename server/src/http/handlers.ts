@@ -40,14 +40,14 @@ type ParamsIn<Path extends string> = Path extends `${string}:${infer Name}/${inf
     ? Name
     : never
 
-/** What an operation is told: who calls, and what the declaration says is in the request. */
+/** What an operation is told: who calls, and what the request holds according to the declaration. */
 export type Call<K extends EndpointId> = {
   readonly vault: Vault
   readonly headerPrefix: string
   /** Path parameters, decoded. */
   readonly params: Readonly<Record<ParamsIn<(typeof endpoints)[K]['path']>, string>>
   readonly query: readonly QueryPair[]
-  /** For a request with an idempotency key: its answer is kept with whatever it commits. */
+  /** Set for a request with an idempotency key. The answer is kept in the commit of the operation. */
   readonly idempotent: Idempotent | undefined
   readonly caller: (typeof endpoints)[K]['permission'] extends 'open' ? undefined : Caller
   readonly body: (typeof endpoints)[K] extends { checkBody?: (...input: never[]) => infer B }
@@ -62,7 +62,10 @@ export type AnyCall = {
     : Call<EndpointId>[Part]
 }
 
-/** What is sent back: JSON, a page of tokens that is sent as it is made, ready-made text with its type, or undefined for an answer without a body. */
+/**
+ * What an operation returns: JSON, a page of tokens that is sent while it is made, text with its type, or `undefined` for an
+ * answer without a body.
+ */
 export type Answer = Json | ReadyText | Page | undefined
 
 export class ReadyText {
@@ -89,10 +92,10 @@ const nothing = async (done: Promise<void>): Promise<undefined> => {
   return undefined
 }
 
-/** Loaded on demand, because startup does not need it. */
+/** Loaded on demand, because a start does not need it. */
 const documentation = () => import('./docs/documentation.ts')
 
-/** Which operation answers which endpoint. */
+/** Connects each endpoint with its operation. */
 export const handlers: Handlers = {
   tokenize: ({ vault, caller, body, idempotent }) => tokenize(vault, caller, body, idempotent),
   createToken: ({ vault, caller, body, idempotent }) => createToken(vault, caller, body, idempotent),

@@ -29,7 +29,7 @@ export class Replayed {
   }
 }
 
-/** A request that is refused anyway need not learn whether there is an answer. */
+/** A refused request need not learn whether a kept answer exists. */
 const unlessUnavailable = (failure: unknown): undefined => {
   if (!(failure instanceof StoreUnavailableError)) throw failure
 }
@@ -42,8 +42,8 @@ export type KeysInFlight = {
 }
 
 /**
- * A key in flight is known to this machine only. No lease is written, so a process that dies leaves none behind. Between machines
- * the commit decides, since the kept answer is part of it.
+ * Only this machine knows which keys are in flight. No lease is written, so a process that dies leaves none behind. Between
+ * machines the commit decides, because the kept answer is part of it.
  */
 export const idempotency = (
   vault: Vault,
@@ -69,14 +69,15 @@ export const idempotency = (
       try {
         return await run({ hash, request })
       } catch (error) {
-        // Between our search and our taking the name, the first request may have been carried out. Then the commit refuses this one, unless it
-        // was refused before for what the first has done, such as that an id is taken.
+        // The first request may have committed after our search and before we took the name. Then the commit refuses this
+        // request, unless an operation refused it earlier because of what the first one did: the id is taken, for example.
         const mayBeSecond = error instanceof VaultError && error.code !== 'requestInFlight'
         const answered = mayBeSecond ? await replay().catch(unlessUnavailable) : undefined
         if (answered === undefined) throw error
         return answered
       } finally {
-        // Before the answer: whoever tries again after an answer that is not kept must not be told that this one is in flight.
+        // Released before the answer is sent: a client that retries after a failure must not be told that its request is in
+        // flight.
         await inFlight.release(name)
       }
     },

@@ -5,7 +5,7 @@ import { parseJson } from '../domain/json/parse-json.ts'
 import { limits } from '../domain/limits.ts'
 import type { Exchange } from './exchange.ts'
 
-/** Checks what the headers say about the body, before it is read: 415, 413. */
+/** Checks what the headers say about the body before it is read. Throws 415 or 413. */
 export const requireBodyForm = (
   { headers, bodyBytes }: Pick<Exchange, 'headers' | 'bodyBytes'>,
   { bodyType, bodyIsOptional }: Endpoint,
@@ -25,7 +25,7 @@ export const requireBodyForm = (
     throw new VaultError('unsupportedMediaType', {
       detail: 'The body must be sent without a Content-Encoding.',
     })
-  // Node undoes the chunks, and leaves whatever is inside them as it was.
+  // Node removes the chunking and leaves the content as it is.
   if (transfer !== undefined && transfer.toLowerCase() !== 'chunked')
     throw new VaultError('unsupportedMediaType', {
       detail: 'The Transfer-Encoding must be chunked, or none.',
@@ -33,7 +33,7 @@ export const requireBodyForm = (
   if (bodyBytes > limits.bodyBytes) throw new VaultError('bodyTooLarge')
 }
 
-/** From bytes to a value of the endpoint's shape, or 400. */
+/** Parses the bytes into a value of the endpoint's shape. Throws 400. */
 export const readBody = (endpoint: Endpoint, bytes: Uint8Array | undefined): unknown => {
   if (endpoint.checkBody === undefined || bytes === undefined) return undefined
   if (bytes.length === 0 && endpoint.bodyIsOptional === true) return {}
@@ -43,7 +43,7 @@ export const readBody = (endpoint: Endpoint, bytes: Uint8Array | undefined): unk
   return checked
 }
 
-/** The query string as the pairs that were sent, in their order; `+` is a space, as in forms. */
+/** Splits the query string into pairs, in the order in which they were sent. `+` is a space, as in forms. */
 export const readQuery = (url: string): QueryPair[] => {
   const start = url.indexOf('?')
   if (start === -1 || start === url.length - 1) return []

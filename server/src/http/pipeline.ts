@@ -21,7 +21,7 @@ import { Visit, type VisitOptions } from './visit.ts'
 export type PipelineOptions = AdmissionOptions &
   VisitOptions & {
     readonly idempotency: Idempotency
-    /** To be called for each request that is refused because there is too much to do. */
+    /** Called for each request that is refused because of overload. */
     readonly noteRefusal: () => void
   }
 
@@ -55,7 +55,7 @@ export const serve = (options: PipelineOptions, endpoint: Endpoint, handle: Hand
     return handle({ vault, headerPrefix, caller, idempotent, params, query, body: read })
   }
 
-  /** With an idempotency key: the answer that was kept under it, or a new one, which is then kept. */
+  /** With an idempotency key, returns the kept answer, or makes one and keeps it. */
   const answerTo = (
     exchange: Exchange,
     caller: Caller | undefined,
@@ -76,7 +76,7 @@ export const serve = (options: PipelineOptions, endpoint: Endpoint, handle: Hand
   ): Promise<void> => {
     const { work } = visit
     const answer = await answerTo(exchange, caller, body)
-    // Short answers of one commit leave together, as many as a commit holds: they have waited for each other already.
+    // Short answers of one commit leave together, without another turn: they have already waited for each other.
     if (exchange.bodyBytes > pace.shortBodyBytesMax && !work.hasTurn) await work.turn()
     const sending = send(exchange, answer, visit, caller)
     if (sending !== undefined) await sending
@@ -122,10 +122,10 @@ export const serve = (options: PipelineOptions, endpoint: Endpoint, handle: Hand
   return logAnswers(options.log, endpoint.path, exchange => void live(exchange))
 }
 
-/** What a page is taken to hold while it is made; one that holds more is sent as it is made. */
+/** The memory that a page is charged while it is made. A larger page is sent while it is made. */
 const pageBytes = 1 << 18
 
-/** Refuses what leads to no endpoint. A caller without a key is not told why (C3). */
+/** Refuses a request that leads to no endpoint. A caller without a key does not learn why (C3). */
 export const refuse = (options: PipelineOptions, refusal: (exchange: Exchange) => VaultError): Serve => {
   const { admit } = admission(options, undefined)
   const { apiKey: keyHeader } = ownHeaders(options.headerPrefix)
@@ -152,8 +152,8 @@ const refuseQuery = (query: ReturnType<typeof readQuery>): void => {
 }
 
 /**
- * Logs each answer when it is handed over, at the level `debug`, even if nobody is there any more to get it. The pattern of its
- * route, never the URL, since an id or a filter may be anything (C2).
+ * Logs each answer at the level `debug` when it is sent, even if the client has left. It logs the pattern of the route, never the
+ * URL, because an id or a filter may be anything (C2).
  */
 export const logAnswers = (log: Log, route: string | undefined, serve: Serve): Serve => {
   if (!log.isDebug) return serve

@@ -1,25 +1,25 @@
 import { invalid, type VaultError } from '../domain/errors.ts'
 
-/** A node that paths lead to, as endpoints declare it: `/tokens/:id`. */
+/** A path as an endpoint declares it (`/tokens/:id`), and where it leads. */
 export type Declared<To> = { readonly method: string; readonly path: string; readonly to: To }
 
 export type Route<To> = { readonly to: To; readonly params: Readonly<Record<string, string>> }
 
-/** Why a path leads nowhere: nothing is there, or only other methods; or it cannot be read. */
+/** Why a path leads nowhere: no endpoint has it, endpoints have it with other methods only, or it cannot be decoded. */
 export type NoRoute =
   | { readonly allowed: readonly string[]; readonly path: readonly string[] }
   | { readonly refusal: VaultError }
 
 type RouteNode<To> = {
   readonly named: Map<string, RouteNode<To>>
-  /** For every other name: it is the value of this parameter. */
+  /** Taken for every other name, which becomes the value of this parameter. */
   other?: { readonly param: string; readonly node: RouteNode<To> }
   readonly methods: Map<string, To>
 }
 
 /**
- * The one table of routes. A name goes before a parameter, a slash at the end does not matter (client libraries join a base
- * address and `/`), and each part of a path is decoded by itself, so that `%2F` is part of an id.
+ * The one table of routes. A name wins over a parameter. A slash at the end is ignored, because client libraries join a base
+ * address and `/`. Each part of a path is decoded alone, so `%2F` is part of an id.
  */
 export class RouteTable<To> {
   readonly #root: RouteNode<To> = newNode()
@@ -33,7 +33,7 @@ export class RouteTable<To> {
     }
   }
 
-  /** Where a request leads. HEAD is answered like GET, without the body. */
+  /** Finds where a request leads. HEAD is answered like GET, without the body. */
   find(method: string, url: string): Route<To> | NoRoute {
     const path = pathOf(url)
     if (path === undefined) return { refusal: unreadablePath() }
@@ -41,7 +41,9 @@ export class RouteTable<To> {
     return this.#straight(wanted, path) ?? this.#anyWay(wanted, path)
   }
 
-  /** Where names lead if each name there is goes before a parameter: nearly all requests, at a third of the cost. */
+  /**
+   * Follows the path without going back: a name always wins over a parameter. Serves nearly all requests, at a third of the cost.
+   */
   #straight(wanted: string, path: readonly string[]): Route<To> | undefined {
     let node = this.#root
     const params: Record<string, string> = {}
@@ -98,7 +100,10 @@ const other = <To>(node: RouteNode<To>, param: string): RouteNode<To> => {
   return node.other.node
 }
 
-/** The decoded parts of the path in a request's target, which may name a host; undefined if they cannot be decoded. */
+/**
+ * Returns the decoded parts of the path in a request's target, which may name a host. Returns `undefined` if they cannot be
+ * decoded.
+ */
 const pathOf = (url: string): string[] | undefined => {
   const end = url.search(/[?#]/)
   let path = end === -1 ? url : url.slice(0, end)
@@ -112,12 +117,12 @@ const pathOf = (url: string): string[] | undefined => {
   }
 }
 
-/** The first part is what stands before the first slash: nothing, or the target is not a path (`*`) and leads nowhere. */
+/** The first part is the text before the first slash. If it is not empty, the target is not a path (`*`) and leads nowhere. */
 export const partsOf = (path: string): string[] =>
   (path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path).split('/')
 
 const unreadablePath = (): VaultError =>
   invalid({ path: '$', message: 'the path is not valid percent-encoded UTF-8' })
 
-/** One spelling for all targets that lead to the same node, and for no others: without host, query and trailing slash. */
+/** Gives all targets that lead to the same endpoint and ids one spelling: without host, query and trailing slash. */
 export const plainPath = (url: string): string => (pathOf(url) ?? []).map(encodeURIComponent).join('/')

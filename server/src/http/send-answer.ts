@@ -46,12 +46,12 @@ export const answerSender = (
       content = answer.content
       headers['content-length'] = Buffer.byteLength(content)
     } else if (answer !== undefined && status !== 204) {
-      // Taken from the answer, so that a replay has it too (C1).
+      // Taken from the answer, so that a replay has this header too (C1).
       if (folder !== undefined && isJsonObject(answer))
         headers.location = folder + encodeURIComponent(String(getOwn(answer, 'id')))
       headers['content-type'] = jsonContentType
       const json = JSON.stringify(answer)
-      // Measured before the end of line is added: a text in two pieces would be copied for it.
+      // Measured before the line end is added, because V8 would have to copy a text of two pieces.
       headers['content-length'] = Buffer.byteLength(json) + 1
       content = `${json}\n`
     }
@@ -78,9 +78,9 @@ const sendWhole = (
   if (unread > 0) exchange.onRead = () => memory.keep(0)
 }
 
-/** From this many characters on, a page is sent while it is being made, so that it is never in memory as a whole. */
+/** A page of at least this many characters is sent while it is made, so it is never in memory as a whole. */
 const streamedFrom = 1 << 19
-/** What a page that is sent like that is taken to hold: rows, tokens and text. */
+/** The memory that such a page is charged: rows, tokens and text. */
 const streamBytes = 1 << 22
 
 /** A fault that is found when a part was sent already ends the connection, so that nobody takes the part for the whole. */

@@ -12,8 +12,8 @@ import { print, printNote, printText } from '../print.ts'
 import { withVault } from '../storage/with-vault.ts'
 
 /**
- * A rotation has three steps, because between them the operator must bring the file to every machine. Only what is wrapped anew
- * between the first step and that, the keys of a new tenant or a new data key, cannot be opened there yet.
+ * A rotation has three steps, because between them the operator must bring the file to every machine. Until that is done, a
+ * machine cannot open what was wrapped after the first step: the keys of a new tenant, or a new data key.
  */
 export const masterKeyAdd: Run = async ({ config }) => {
   const path = keyProviderKind(config).requireMasterKeyFile(config)

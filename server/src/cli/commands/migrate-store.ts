@@ -47,8 +47,9 @@ const copy = async (config: Config, json: boolean): Promise<CopyResult> => {
     target = await openCopyTarget(postgresSettings(database), copied)
     const result = await copyVault({ source, target, keyProvider, report: progress.show })
     if (result.faults.length > 0) return result
-    // While the source is still held, so that nobody serves it in between. Nothing sweeps a folder that nobody serves (C11). Forgetting
-    // changes the source, so what it was is written down first: a run that is killed meanwhile can be asked for again.
+    // While the source is still held, so that nobody serves it in between. Nothing sweeps a folder that nobody serves (C11).
+    // Forgetting the fields changes the source, so its earlier identity is written down first: a run that is killed meanwhile can
+    // be repeated.
     const to = serverStorage(database).name
     markAsMoved(folder, { to, copied })
     markAsMoved(folder, { to, copied, left: source.forgetTransients() })
@@ -101,7 +102,7 @@ const describe = (config: Config, result: CopyResult, seconds: number): string =
   ].join('\n')
 }
 
-/** Only the folder of `strongroom dev` works without naming its keys. The database does not, so they are named. */
+/** Only the folder of `strongroom dev` works without naming its keys. A database does not, so the keys are named. */
 const withKeyFile = (config: Config): Config =>
   config.keyProvider === undefined
     ? { ...config, keyProvider: 'file', masterKeyFile: keyProviderKind(config).requireMasterKeyFile(config) }

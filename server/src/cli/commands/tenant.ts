@@ -83,7 +83,7 @@ export const tenantList: Run = ({ config, flags }) =>
     return 0
   })
 
-/** The new key seals what is written from now on; what was there before is sealed again, so that it is of no use any more. */
+/** The new key seals everything written from now on. Earlier tokens are sealed again, so that the old key is useless. */
 export const tenantRekey: Run = ({ config, flags, words: [id = ''] }) =>
   withVault(config, async vault => {
     const rekeyed = await asOperator(vault, id, act('tenant rekey'), async operator => {
@@ -125,7 +125,7 @@ export const tenantDelete: Run = async ({ config, flags, words: [id = ''] }) => 
   return withVault(config, async vault => {
     await asOperator(vault, id, act('tenant delete'), operator => deleteTenant(vault, operator))
     await purgeDeadTenants(vault)
-    // Without this, the files keep the wrapped keys as long as another program has them open and no server sweeps.
+    // Without this, the files keep the wrapped keys while another program has them open and no server sweeps.
     const isShredded = await vault.store.shred().then(
       () => true,
       () => false,

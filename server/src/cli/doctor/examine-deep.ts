@@ -9,8 +9,8 @@ import type { Report } from './report.ts'
 import { unfinishedRekey } from './unfinished-rekey.ts'
 
 /**
- * Looks at all tokens of each tenant, with index, counters and matches, and repairs them if asked to; or looks at `sample` tokens,
- * which are too few to tell what to repair.
+ * Examines all tokens of each tenant with index, counters and matches, and repairs them on request. With `sample`, examines that
+ * many tokens, which are too few to tell what to repair.
  */
 export type DeepOptions =
   | { readonly repair: boolean; readonly sample?: never }
@@ -24,7 +24,7 @@ export const examineDeep = (
 ): Promise<void> =>
   withVault(config, async vault => {
     const tenants = await vault.store.listTenants()
-    // Before any verification: a counter can be moved by a difference only once it holds a number.
+    // Before any verification, because a counter can be moved by a difference only once it holds a number.
     if (repair) for (const { tenant } of tenants) await vault.store.mendNumbers(tenant)
     for (const row of tenants) {
       const keys = await vault.keyring.of(row.tenant, row.id).catch(unlessDamaged)
@@ -44,7 +44,7 @@ export const examineDeep = (
       if (before !== undefined) repairs.push(...describeRepairs(row.id, before, found))
       findings.push(...describeFindings(config, row.id, found))
       const unfinished = unfinishedRekey(config, row.id)
-      // The check of the keys may have told it from the counters (key-check.ts).
+      // The check of the keys may have found it in the counters (key-check.ts).
       if (found.notRekeyed > 0 && !findings.some(({ problem }) => problem === unfinished.problem))
         findings.push(unfinished)
       if (found.wasWritten)

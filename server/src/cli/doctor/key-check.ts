@@ -46,7 +46,7 @@ const wrapAnew = (config: Config, older: number): Finding => ({
   blocks: false,
 })
 
-/** The vault's keys did open, so the master key is the right one: where a tenant's own keys do not, they were changed. */
+/** The vault's keys opened, so the master key is right. If a tenant's own keys do not open, somebody changed them. */
 const tenantKeys = (config: Config): Promise<Finding[]> =>
   withVault(config, async vault => {
     const findings: Finding[] = []

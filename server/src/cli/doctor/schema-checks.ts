@@ -39,7 +39,7 @@ export const schema: Check = async ({ config }) => {
   return []
 }
 
-/** Parts that an interrupted restore leaves out, and that nobody misses until there are two rows where one belongs. */
+/** Parts that an interrupted restore leaves out. Nobody misses them until there are two rows where one belongs. */
 export const schemaParts: Check = async ({ config }) => {
   const storage = configuredStorage(config)
   const { unknown, missing, foreign } = await storage.compareSchema()
@@ -74,10 +74,10 @@ export const schemaParts: Check = async ({ config }) => {
   ]
 }
 
-/** Without a key or an index, the vault opens all the same, and later checks can go on. */
+/** Without a key or an index, the vault still opens, and later checks can go on. */
 const keepsVaultClosed = (part: string): boolean => /^(table|column|trigger) /.test(part)
 
-/** If a table is missing, so is all that belongs to it, which goes without saying. */
+/** If a table is missing, its parts are not listed. */
 const toldOnce = (missing: readonly string[]): readonly string[] => {
   const lost = missing.flatMap(part => /^table (\w+)$/.exec(part)?.[1] ?? [])
   const belongs = new RegExp(`^column (${lost.join('|')})\\.| (of|on) (${lost.join('|')})( |$)`)

@@ -42,7 +42,7 @@ const inspectFolder = (dataFolder: string): Inspection | undefined => {
   return opened(path, () => inspectSqlite(path))
 }
 
-/** Opens the embedded store. Its file is made before the engine opens it, so that the engine's logs get its mode. */
+/** Opens the embedded store. Its file is made before the engine opens it, so that the engine's logs get the same mode. */
 const openDataFolder = (dataFolder: string, writing: 'thread' | 'inline' | Writer): Store => {
   makeDataFolder(dataFolder)
   requireUnmoved(dataFolder)

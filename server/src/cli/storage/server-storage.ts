@@ -8,7 +8,7 @@ import { holdsCertificates } from '../tls.ts'
 import type { Storage } from './storage.ts'
 
 export const serverStorage = (database: DatabaseConfig): Storage => {
-  // Loaded on demand: the PostgreSQL client would add 30 ms to a start of the embedded store.
+  // Loaded on demand: the PostgreSQL client would slow a start of the embedded store by 30 ms.
   const engine = () => import('../../store/postgres/postgres-store.ts')
   const url = withoutPassword(database)
   return {

@@ -11,7 +11,7 @@ import { configuredOrDevKeyProvider } from '../key-providers/configured-key-prov
 import { configuredStorage } from './configured-storage.ts'
 import type { Joining, Storage } from './storage.ts'
 
-/** A schema is changed only with the vault's master key, so that settings that name the wrong vault change nothing. */
+/** Changes a schema only with the vault's master key, so that settings that name the wrong vault change nothing. */
 export const requireMasterKeyBeforeMigration = async (
   { schema, vaultKeys }: Inspection,
   keyProvider: () => KeyProvider,
@@ -35,7 +35,7 @@ export const openOrMake = async (
   return { store: await storage.open(worker), isNew: found === undefined }
 }
 
-/** Throws, with one line that says what is missing, if there is no vault. */
+/** Throws if there is no vault, with one line that says what is missing. */
 export const requireVault = async (storage: Storage): Promise<Inspection> => {
   const found = await storage.inspect()
   if (found === undefined)
@@ -43,7 +43,7 @@ export const requireVault = async (storage: Storage): Promise<Inspection> => {
   return found
 }
 
-/** For the commands that work beside a running server: they make no vault and change no schema. */
+/** For commands that work next to a running server. They make no vault and change no schema. */
 export const withVault = async <T>(
   config: Config,
   work: (vault: Vault) => Promise<T>,

@@ -8,18 +8,18 @@ import type { AskWriter, Writer } from '../../store/sqlite/writing/writer-client
 import { databasePath, requireDataFolder } from '../data-folder/paths.ts'
 import { Announcements, type Listener } from './announcements.ts'
 
-/** What the primary does for its workers because it can be done in one place only. */
+/** What the primary does for its workers, because only one process can do it. */
 export type Services = {
-  /** What the primary has read at its start: all workers serve with the same, as long as it lives. */
+  /** The settings that the primary read at its start. All workers use them as long as the primary lives. */
   readonly config: () => Promise<Config>
   /** One writer for all, so that no worker waits for another's lock. */
   readonly write: AskWriter
   /** One set of buckets for all: a rate holds across all connections and workers. */
   readonly takeShare: (name: string) => Promise<number>
-  /** One set of idempotency keys in flight for all (C33); a worker that dies leaves none behind. */
+  /** One set of idempotency keys in flight for all (C33). A worker that dies leaves none behind. */
   readonly takeKey: (name: string, worker: object) => Promise<boolean>
   readonly releaseKey: (name: string) => Promise<void>
-  /** From now on the worker is told news; before it answers its first request, so that it remembers nothing outdated. */
+  /** The worker gets news from now on. It joins before it answers its first request, so that it remembers nothing outdated. */
   readonly join: (asked: undefined, worker: Listener) => Promise<void>
   /** Tells all other workers that grants have changed, and waits until they have heard (C27). */
   readonly tellGrantsChanged: (asked: undefined, worker: Listener) => Promise<void>
@@ -29,12 +29,12 @@ export type Services = {
 export type Question = { readonly id: number; readonly service: keyof Services; readonly asked: unknown }
 export type Answer = { readonly id: number; readonly answer: unknown }
 
-/** Nothing is opened before the first question: the first worker makes storage, and reports what is wrong with it. */
+/** Opens nothing before the first question: the first worker makes storage and reports its faults. */
 export const primaryServices = (
   config: Config,
 ): {
   answer(question: Question, worker: Listener): Promise<Answer>
-  /** The worker is gone and asks nothing any more. */
+  /** The worker is gone and asks nothing more. */
   left(worker: Listener): void
   close(): Promise<void>
 } => {

@@ -1,10 +1,10 @@
-/** How long bytes are parsed in one iteration of the event loop, for all connections together. */
+/** How long all connections together may parse in one iteration of the event loop. */
 const shareMs = 4
 
 /**
- * Shares out the time in which Node's parser works: bytes cost up to a thousand times as much to parse as others (chunks of a byte).
- * Connections parse a piece each, whoever has waited longest first; what is left when the time is over waits for the next iteration of
- * the event loop, so that everybody else gets in.
+ * Shares out the time of Node's parser, because some bytes (chunks of one byte) cost a thousand times as much to parse as others.
+ * Connections parse one piece each, in the order in which they asked. When the time is used up, the rest waits for the next
+ * iteration of the event loop, so that others get in.
  */
 export class ParseShares {
   readonly #now: () => number

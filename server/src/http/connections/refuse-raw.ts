@@ -3,7 +3,7 @@ import { ownHeaders } from '../../contract/headers.ts'
 import { traceId } from '../exchange.ts'
 import { asVaultError, problem, problemType } from '../problem.ts'
 
-/** What never became a request (broken HTTP, headers too large) still gets a problem body and a trace id. */
+/** Answers bytes that never became a request (broken HTTP, headers too large) with a problem body and a trace id. */
 export const refuseRaw = (
   error: Error & { code?: string },
   socket: Duplex,

@@ -13,7 +13,7 @@ import { type Revision, reviseTenant } from '../grants/revise-tenant.ts'
 import { newApiKey } from '../keys/new-api-key.ts'
 import type { Caller, Idempotent, Vault } from '../vault/vault.ts'
 
-/** C29: creates the application, with its first key if one is wanted. The key's text is in this answer and nowhere else. */
+/** C29: creates the application, with its first key on request. Only this answer contains the text of the key. */
 export const createApplication = async (
   vault: Vault,
   caller: Caller,

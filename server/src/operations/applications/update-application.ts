@@ -12,7 +12,7 @@ import { applicationOf } from '../grants/load-grants.ts'
 import { type Revision, reviseTenant } from '../grants/revise-tenant.ts'
 import type { Caller, Idempotent, Vault } from '../vault/vault.ts'
 
-/** C29: replaces the name. Permissions and rules are replaced if either is given, otherwise they stay. */
+/** C29: replaces the name. If permissions or rules are given, replaces both; otherwise both stay. */
 export const updateApplication = (
   vault: Vault,
   caller: Caller,

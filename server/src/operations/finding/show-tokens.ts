@@ -22,7 +22,7 @@ export const decisionToShow = (
   return decision !== undefined && matches(token, decision.transform) ? decision : undefined
 }
 
-/** The rows as the caller sees them; what is shown counts as active this month (C32). */
+/** Shows the rows as the caller sees them. Shown tokens count as active this month (C32). */
 export const showTokens = async (
   vault: Vault,
   caller: Caller,

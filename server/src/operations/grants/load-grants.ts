@@ -23,7 +23,7 @@ export const loadTenant = async (
   { tenantNumber, tenant: { id } }: TenantInQuestion,
 ): Promise<{ tenant: Tenant; revision: number }> => {
   const row = await store.getTenant(tenantNumber)
-  // The tenant was deleted, or storage was changed and another tenant has its number.
+  // The tenant was deleted, or somebody changed storage and another tenant has its number.
   if (row?.id !== id) throw new VaultError('unauthorized')
   return { tenant: openTenant(vaultKeys, row), revision: row.revision }
 }

@@ -17,8 +17,8 @@ export type Revision<A extends Json> = {
 }
 
 /**
- * Changes who may do what: reads all grants, decides, and writes only if none of them has changed meanwhile. Every change goes
- * through here, so a decision that depends on several rows (the last management key) holds.
+ * Changes who may do what: reads all grants, decides, and writes only if none of them has changed since. Every change goes
+ * through here, so decisions that depend on several rows (the last management key) hold.
  */
 export const reviseTenant = <A extends Json>(
   vault: Vault,
@@ -28,8 +28,8 @@ export const reviseTenant = <A extends Json>(
 ): Promise<A> =>
   retryOnConflict(vault, grantsName(caller), async () => {
     const { grants, revision } = await loadGrants(vault, caller)
-    // Nothing seals the revision. One that no commit can expect would keep a stolen key from being revoked; the next attempt finds
-    // one that can be.
+    // The revision is not sealed. A value that no commit can expect would prevent the revocation of a stolen key. The next
+    // attempt finds a valid one.
     if (revision < 1) await vault.store.mendNumbers(caller.tenantNumber)
     requireStillGranted(caller, grants, vault.clock())
     const { effects, answer, kept, record } = decide(grants)

@@ -29,8 +29,8 @@ const lookUp = async (vault: Vault, keyText: string, name: string): Promise<Know
   ])
   if (tenant === undefined || application === undefined) return undefined
 
-  // Each row opens only under the identity it was sealed with, and it is opened as what was asked for, not as what it claims to
-  // be. So a row that was forged, moved, or returned in place of another fails here.
+  // Each row opens only under the identity that it was sealed with, and it is opened as the row that was asked for, not as the
+  // row that it claims to be. So a row that was forged, moved or swapped fails here.
   openApiKey(vaultKeys, { ...key, hash }, tenant.id)
   const keys = await keysUnlessDeleted(vault, tenant.tenant, tenant.id)
   if (keys === undefined) return undefined
@@ -50,19 +50,19 @@ const lookUp = async (vault: Vault, keyText: string, name: string): Promise<Know
 const callersMax = 10_000
 
 /**
- * A key is looked up under a plain hash, so no text of a key outlives its request in memory. It has 208 random bits, so nothing can be
- * guessed from the hash. This takes 1 µs, where the keyed hash that storage knows takes 4.
+ * A key is looked up under a plain hash, so the text of a key does not outlive its request in memory. It has 208 random bits, so
+ * nobody can guess it from the hash. This hash takes 1 µs; the keyed hash of storage takes 4.
  */
 export const apiKeyName = (keyText: string): string => plainHash('sha256', keyText)
 
-/** Saves opening three sealed rows per request. */
+/** Saves each request from opening three sealed rows. */
 export const callerCache = <Caller extends { readonly tenantNumber: number }>(
   epoch: () => number,
-  /** The slice of work that is running. All requests in it had arrived before it began, so one look at the epoch serves all. */
+  /** The slice that is running. All its requests arrived before it began, so it needs to read the epoch only once. */
   slice: () => number | undefined = () => undefined,
 ): CallerCache<Caller> => {
   const callers = new Memo<Caller>(callersMax)
-  // Kept when grants change. Otherwise whoever changes grants again and again would make strangers of all others.
+  // Kept when grants change. Otherwise a tenant that keeps changing grants would turn all other callers into strangers.
   const tenants = new Memo<number>(callersMax)
   let seen: number | undefined
   let seenIn: number | undefined

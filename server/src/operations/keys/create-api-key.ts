@@ -12,7 +12,7 @@ import { type Revision, reviseTenant } from '../grants/revise-tenant.ts'
 import type { Caller, Idempotent, Vault } from '../vault/vault.ts'
 import { newApiKey } from './new-api-key.ts'
 
-/** C29: adds a key beside the live ones, so that keys can be rotated without a gap. */
+/** C29: adds a key and keeps the live ones, so that keys can be rotated without a gap. */
 export const createApiKey = async (
   vault: Vault,
   caller: Caller,

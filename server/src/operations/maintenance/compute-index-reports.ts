@@ -18,7 +18,7 @@ import {
   sealIndexReport,
 } from './index-report-state.ts'
 
-/** Which node makes the report of a tenant; two at once would do the same work. */
+/** Decides which node makes the report of a tenant, because two would do the same work. */
 export type ReportLeases = {
   /** False while another node makes it. */
   take(tenantNumber: number): Promise<boolean>
@@ -29,10 +29,10 @@ export type ReportLeases = {
 const aloneOnStorage: ReportLeases = { take: async () => true, release: async () => {} }
 
 /**
- * Storage alone does not reveal which field an index entry belongs to, so the figures come from opened tokens: a slice of each
- * tenant per run, about 36 µs a token, with the sketches sealed in between. A million tokens take 50 minutes, ten million eight
- * hours, at one percent of a core. A tenant whose keys are not in memory is left out: nobody works with it, and its first request
- * brings it back.
+ * Storage alone does not reveal which field an index entry belongs to, so the figures come from opened tokens. Each run takes a
+ * slice of each tenant, at about 36 µs a token, and seals the sketches in between. A million tokens take 50 minutes, ten million
+ * take eight hours, at one percent of a core. A tenant whose keys are not in memory is left out: nobody works with it, and its
+ * first request brings it back.
  */
 export const computeIndexReports = async (
   vault: Vault,
@@ -51,14 +51,17 @@ export const computeIndexReports = async (
   return examined
 }
 
-/** Each minute begins with a different tenant, so that a few large ones do not keep the others waiting. */
+/** Each run begins with a different tenant, so that a few large ones do not keep the others waiting. */
 const rotated = (vault: Vault): LoadedTenant[] => {
   const tenants = vault.keyring.loaded()
   const first = Math.floor(vault.clock() / pace.sweepIntervalMs) % Math.max(1, tenants.length)
   return [...tenants.slice(first), ...tenants.slice(0, first)]
 }
 
-/** Examines one slice of one tenant; returns how many tokens it examined. Told to stop, it leaves the slice for another run. */
+/**
+ * Examines one slice of one tenant, and returns how many tokens it examined. If it is told to stop, it leaves the slice to
+ * another run.
+ */
 const advance = async (
   vault: Vault,
   tenant: UnlockedTenant,

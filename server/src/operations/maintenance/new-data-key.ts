@@ -3,8 +3,8 @@ import { newWrappedKey } from '../../keys/make-keys.ts'
 import type { UnlockedTenant, Vault } from '../vault/vault.ts'
 
 /**
- * Gives the tenant its next data key, which seals whatever is written from then on. If several processes make the next version at
- * once, one succeeds, and the others learn of it as they learn of any change of grants.
+ * Gives the tenant its next data key, which seals everything written from then on. If several processes make the next version at
+ * once, one succeeds, and the others learn of it like of any change of grants.
  */
 export const newDataKey = async (vault: Vault, tenant: UnlockedTenant, act: Act): Promise<boolean> => {
   const { tenantNumber, keys } = tenant

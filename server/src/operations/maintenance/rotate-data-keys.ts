@@ -6,8 +6,8 @@ import { eachLoadedTenant } from './each-loaded-tenant.ts'
 import { newDataKey } from './new-data-key.ts'
 
 /**
- * Gives tenants a new data key long before random nonces could repeat under the old one; old rows keep theirs. Each node looks
- * after the keys that it uses. The keys of tenants that are gone are dropped from memory here, too.
+ * Gives tenants a new data key long before random nonces could repeat under the old one. Old rows keep their key. Each node takes
+ * care of the keys that it uses, and drops the keys of deleted tenants from memory.
  */
 export const rotateDataKeys = async (
   vault: Vault,

@@ -17,8 +17,8 @@ export type SweepResult = Unreadable & {
 }
 
 /**
- * C17: purges expired tokens in bounded batches, with requests answered between them. A row that does not open is reported and
- * left for the operator. A token that cannot be purged never holds up the others.
+ * C17: purges expired tokens in bounded batches, and answers requests in between. A row that does not open is reported and left
+ * to the operator. A token that cannot be purged does not hold up the others.
  */
 export const sweepExpired = async (vault: Vault, stopping?: AbortSignal): Promise<SweepResult> => {
   const now = vault.clock()
@@ -37,7 +37,7 @@ export const sweepExpired = async (vault: Vault, stopping?: AbortSignal): Promis
       if (outcome instanceof KeyProviderError) locked = outcome
       if (outcome instanceof StoreUnavailableError) refused = outcome
     }
-    // Storage that takes none of a page takes none of the next.
+    // If storage accepts no removal of a page, it accepts none of the next.
     if (refused !== undefined && purged === before) throw refused
     if (rows.length < pace.sweepBatchRows || stopping?.aborted) {
       if (refused !== undefined) throw refused
@@ -46,11 +46,11 @@ export const sweepExpired = async (vault: Vault, stopping?: AbortSignal): Promis
   }
 }
 
-/** `missed`: the tenant is gone, or the token changed meanwhile. */
+/** `missed`: the tenant is gone, or the token has changed since. */
 type NotPurged = 'missed' | TamperedError | KeyProviderError | StoreUnavailableError
 type Purged = 'purged' | NotPurged
 
-/** Rows that storage refuses alone, one after the other, before the rest of those that it refused together is left for later. */
+/** After so many refusals of single rows, the rest of the rows that were refused together is left for later. */
 const refusedAloneMax = 3
 
 /**
@@ -131,7 +131,7 @@ const carryOut = (vault: Vault, tenant: UnlockedTenant, writes: TokenWrites): Pr
     (await commitPurge(vault, tenant, writes.changes)).committed ? 'purged' : 'missed',
   )
 
-/** What keeps one token from being purged keeps no other. */
+/** A fault of one token keeps no other from being purged. */
 const unlessRefused = async <T>(work: () => Promise<T>): Promise<T | NotPurged> => {
   try {
     return await work()

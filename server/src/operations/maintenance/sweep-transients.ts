@@ -4,8 +4,8 @@ import type { Vault } from '../vault/vault.ts'
 import { purgeInBatches } from './purge-in-batches.ts'
 
 /**
- * C11: deletes transient fields that are due, then shreds them, so that no byte of what was deleted stays in storage's own files.
- * The shredding also covers tokens that were deleted before their time.
+ * C11: deletes transient fields that are due, then shreds them, so that storage's own files keep no byte of them. Shredding also
+ * covers fields of tokens that were deleted earlier.
  */
 export const sweepTransients = async ({ store, clock }: Vault, stopping?: AbortSignal): Promise<number> => {
   const purged = await purgeInBatches(

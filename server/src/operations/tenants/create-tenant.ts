@@ -26,8 +26,8 @@ export type MadeTenant<Name extends string> = {
 }
 
 /**
- * Creates a tenant with its keys, applications and their API keys, all or nothing. `beforeCommit` can save the API keys before
- * they start to work.
+ * Creates a tenant with its keys, applications and API keys, all or nothing. `beforeCommit` can save the API keys before they
+ * start to work.
  */
 export const createTenant = async <Name extends string>(
   vault: Vault,

@@ -5,7 +5,7 @@ import { sealTenant } from '../grants/grant-rows.ts'
 import { reviseTenant } from '../grants/revise-tenant.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
 
-/** C32: the operator decides what a tenant's plan includes. To the tenant nothing was modified, so `modifiedAt` stays. */
+/** C32: the operator decides what a tenant's plan includes. Nothing changes for the tenant, so `modifiedAt` stays. */
 export const setIncludedTokens = (
   vault: Vault,
   operator: Caller,

@@ -16,15 +16,15 @@ import { TokenWrites } from './token-writes.ts'
 
 export type CreatedToken = { readonly token: Token; readonly deduplicated: boolean }
 
-/** Of what the answer is made: what it shows of each token, and how these become the whole. */
+/** How the answer is made: what it shows of each token, and how these parts become the whole. */
 type AnswerShape<Shown extends Json, Answer extends Json> = {
   readonly show: (created: CreatedToken, index: number) => Shown
   readonly answer: (shown: readonly Shown[]) => Answer
 }
 
 /**
- * Creates all of the tokens or none. The core of createToken and tokenize, which say what the answer is. A single token is put
- * together without waiting; a thousand may take seconds, in which other requests are answered.
+ * Creates all of the tokens or none. This is the core of createToken and tokenize, which shape the answer. A single token is
+ * prepared without a pause. A thousand may take seconds, in which other requests are answered.
  */
 export const createTokens = async <Shown extends Json, Answer extends Json>(
   vault: Vault,
@@ -74,7 +74,7 @@ export const createTokens = async <Shown extends Json, Answer extends Json>(
   }
 }
 
-/** The token that stands for the same value already; undefined for one that is to be created. */
+/** Returns the token that already stands for the same value, or undefined for a token to be created. */
 const findOrNote = async (
   caller: Caller,
   matches: RequestMatches,

@@ -20,12 +20,12 @@ export type Category = {
   readonly containerCounters: readonly string[]
 }
 
-/** Nearly all tokens belong to a few categories, and hashing and naming one again would cost 8 µs per write. */
+/** Nearly all tokens belong to a few categories. Hashing and naming one again would cost 8 µs per write. */
 const known = memoPerTenant<Category>(1_000)
 
 export const categoryOf = (keys: TenantKeys, token: Token): Category => {
   const { type, containers } = token
-  // No name is put together for most tokens, which lie where their type puts them.
+  // Most tokens lie where their type puts them, and need no composed name.
   const name = isAtHome(token) ? type.name : `${type.name} ${containers.join()}`
   return known(keys).getOrMake(name, () => ({
     terms: categoryTerms(token).map(term => ({ term: hashTerm({ keys }, term), tag: null })),
@@ -39,7 +39,7 @@ export const categoryOf = (keys: TenantKeys, token: Token): Category => {
   }))
 }
 
-/** Everything that the token is found by, without repetition. */
+/** All terms that find the token, each once. */
 export const tokenTerms = (
   tenant: UnlockedTenant,
   token: Token,
@@ -54,7 +54,7 @@ export const tokenTerms = (
   return terms
 }
 
-/** What the token keeps of its search indexes; to be made anew when data or indexes change. */
+/** What the token keeps of its search indexes. Made anew when data or indexes change. */
 export const indexTermsOf = (
   tenant: UnlockedTenant,
   token: Pick<Token, 'data' | 'searchIndexes' | 'type'>,

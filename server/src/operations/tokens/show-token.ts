@@ -9,7 +9,7 @@ import { viewToken, viewUnreadable } from '../../domain/tokens/token-view.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
 import type { CreatedToken } from './create-tokens.ts'
 
-/** A token for an answer. That its mask takes too much work is told to the log alone: to the caller it shows nothing. */
+/** Shows a token in an answer. If its mask takes too much work, the log says so; the caller just sees no mask. */
 export const showToken = (
   { log }: Pick<Vault, 'log'>,
   token: Token,
@@ -28,7 +28,7 @@ export const showToken = (
 const viewWritten = (vault: Vault, caller: Caller, permission: Permission, token: Token): JsonObject =>
   showToken(vault, token, writeTransform(caller.application, permission, token), vault.clock())
 
-/** Another token that stands for the same value. A caller that may not read it learns only that it exists. */
+/** Shows another token that stands for the same value. A caller that may not read it learns only that it exists. */
 export const viewMatch = (vault: Vault, caller: Caller, permission: Permission, match: Token): JsonObject =>
   readTransform(caller.application, match.containers) === undefined
     ? viewUnreadable(match, writeTransform(caller.application, permission, match))

@@ -8,7 +8,7 @@ import { matchName, matchOf, sameMatch } from './deduplication/match.ts'
 import { type Category, categoryOf, indexedToken, tokenTerms } from './index-entries.ts'
 import { sealTokenRow, sealTransientRow } from './token-rows.ts'
 
-/** Collects the changes of one operation into one write set; the index and the counters follow from the tokens. */
+/** Collects the changes of one operation into one write set. Index entries and counters follow from the tokens. */
 export class TokenWrites {
   readonly #tenant: UnlockedTenant
   readonly #guarded: GuardedChange[] = []
@@ -22,8 +22,8 @@ export class TokenWrites {
   }
 
   /**
-   * Entries of new tokens are added in reverse. Within a millisecond the index sorts later ids first, so each entry goes right
-   * after the one added before it, and pages fill up. In the other order, pages would be split in half.
+   * Adds entries of new tokens in reverse. Within a millisecond the index sorts later ids first, so each entry goes right behind
+   * the one added before it, and pages fill up. In the other order, pages would be split in half.
    */
   get changes(): Changes {
     const claimed = new Set(
@@ -31,7 +31,7 @@ export class TokenWrites {
         change.kind === 'claimMatch' ? [claimName(change.match, change.tokenId)] : [],
       ),
     )
-    // A new token may have the id of the expired one whose match it claims: its claim must not go with that of the other.
+    // A new token may have the id of the expired one whose match it claims. Releasing the old claim must not release the new one.
     const isClaimedAgain = (effect: Effect): boolean =>
       effect.kind === 'releaseMatch' && claimed.has(claimName(effect.match, effect.tokenId))
     return {
@@ -93,7 +93,7 @@ export class TokenWrites {
     this.#guarded.push({ kind: 'expectToken', id, sealed })
   }
 
-  /** Claims the match that the token stands for, from nobody or from a token that no longer stands for it. */
+  /** Claims the token's match, which nobody has, or which a token has that no longer stands for it. */
   claimMatch(match: Match, token: Token, insteadOf: string | undefined): void {
     this.#guarded.push({ kind: 'claimMatch', match, tokenId: token.id, insteadOf: insteadOf ?? null })
   }
@@ -102,7 +102,7 @@ export class TokenWrites {
     const old = tokenTerms(this.#tenant, before)
     const next = tokenTerms(this.#tenant, after)
     const [was, is] = [indexedToken(before, old), indexedToken(after, next)]
-    // Every entry carries expiry and signature, so if either changed, all entries are written again.
+    // Every entry carries expiry and signature. If either changes, all entries are written again.
     const allMoved = was.expiresAt !== is.expiresAt || was.signature !== is.signature
     const added = allMoved ? next : without(next, old, taggedName)
     const removed = without(old, next, termName)

@@ -70,7 +70,7 @@ const written = (caller: Caller, before: Token, patched: Token, patch: TokenPatc
   }
 }
 
-/** C14: a fingerprint that nothing asks for any more is kept while it still fits the data, unless the patch is about it. */
+/** C14: a fingerprint that nothing asks for any more stays while it fits the data, unless the patch is about it. */
 const fingerprintAfter = (
   caller: Caller,
   { fingerprint }: Token,

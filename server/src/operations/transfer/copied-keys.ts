@@ -16,7 +16,7 @@ export type CopiedKeys = {
   readonly dead: ReadonlySet<number>
 }
 
-/** A tenant whose keys do not unwrap is reported as a fault of its own; its rows then do not open either. */
+/** Reports a tenant whose keys do not unwrap as a fault of its own. Its rows do not open either. */
 export const loadCopiedKeys = async (
   target: CopyTarget,
   keyProvider: KeyProvider,
@@ -49,7 +49,7 @@ export const loadCopiedKeys = async (
     try {
       tenants.set(tenant, await unwrapTenantKeys(keyProvider, id, wrapped.get(tenant) ?? []))
     } catch {
-      // Throws if the provider is down, since the failure then says nothing about the row.
+      // Throws if the provider is down, because the failure then says nothing about the row.
       await keyProvider.health()
       faults.push({ row: `tenant_keys of tenant ${id}`, problem: 'does not open' })
     }

@@ -30,8 +30,8 @@ const rowsPerBatchDefault = 5_000
 type Ends = { readonly source: CopySource; readonly target: CopyTarget }
 
 /**
- * Copies every row of the vault unchanged, resuming where an interrupted copy stopped. The target can be served only after
- * all of it was read back: every row equal to the source's, every seal opened.
+ * Copies every row of the vault unchanged, and resumes where an interrupted copy stopped. The target can be served only after all
+ * of it was read back: every row equals that of the source, and every seal opens.
  */
 export const copyVault = async ({
   source,
@@ -75,7 +75,7 @@ export const copyVault = async ({
   return { rows, copied, wasDone: false, faults }
 }
 
-/** Finds a wrong key provider before an hour of copying, not after it. */
+/** Finds a wrong key provider before an hour of copying, not after. */
 const requireMasterKey = async (source: CopySource, keyProvider: KeyProvider): Promise<void> => {
   const table = tableNamed('vault_keys')
   const rows = [...source.pages(table, 0, rowsPerBatchDefault)].flat()

@@ -8,7 +8,7 @@ import { openApiKey, openApplication, openTenant } from '../grants/grant-rows.ts
 import { openTokenRow } from '../tokens/token-rows.ts'
 import type { CopiedKeys } from './copied-keys.ts'
 
-/** Returns the rows that are not as they were sealed. */
+/** Returns the rows that differ from what was sealed. */
 export type SealCheck = (rows: readonly PlainRow[]) => Promise<PlainRow[]>
 
 /** One check per table that holds sealed data. `loadCopiedKeys` checks the wrapped keys, which only the provider opens. */
@@ -18,7 +18,7 @@ export const sealChecks = (keys: CopiedKeys, target: CopyTarget): Readonly<Recor
     return { [name]: async rows => rows.filter(row => !opens(() => open(namedColumns(table, row)))) }
   }
   const tenantIdOf = (tenant: number): string => keysOf(keys, tenant).tenantId
-  /** Nobody can open the rows of a deleted tenant, and they are about to be purged, so they are skipped. */
+  /** Skips the rows of deleted tenants. Nobody can open them, and they are about to be purged. */
   const eachRowOfTenants = (name: string, open: (row: columns.Columns, of: TenantKeys) => unknown) =>
     eachRow(name, row => {
       const tenant = Number(row.tenant)

@@ -24,8 +24,8 @@ type Parts = {
 const faultsMax = 1_000
 
 /**
- * Reads the whole copy back alongside the source, in the same order. Each row must equal the source's bit for bit, and everything
- * sealed must open with the keys that were copied.
+ * Reads the whole copy back next to the source, in the same order. Each row must equal the source's bit for bit, and everything
+ * sealed must open with the copied keys.
  */
 export const verifyCopy = async (
   parts: Parts & { readonly keyProvider: KeyProvider },
@@ -73,7 +73,7 @@ async function* pairedPages(pages: Iterable<PlainRow[]>, reader: TableReader): A
   let ahead: Promise<PagePair> | undefined
   for (const originals of pages) {
     const next = reader.next(originals.length).then(copies => ({ originals, copies }))
-    // A failure is thrown when the page's turn comes; until then it must not count as unhandled.
+    // A failure is thrown when the page is needed. Until then it must not count as unhandled.
     next.catch(() => {})
     if (ahead !== undefined) yield await ahead
     ahead = next

@@ -3,7 +3,7 @@ import { KeyProviderError } from '../../keys/key-provider.ts'
 import { StoreUnavailableError } from '../../store/port.ts'
 import type { Vault } from './vault.ts'
 
-/** C36: checks that storage and the key service answer, and fails before the probe that asks gives up. */
+/** C36: checks that storage and the key service answer. Fails before the probe gives up. */
 export const checkReady = async ({ store, keyProvider }: Vault): Promise<void> => {
   const { promise: late, reject } = Promise.withResolvers<never>()
   const timer = setTimeout(() => reject(noAnswer()), pace.readyAnswerMs)

@@ -14,7 +14,7 @@ import { retryQueues } from './retry-queues.ts'
 import { tenantKeyring } from './tenant-keyring.ts'
 import type { Vault } from './vault.ts'
 
-/** Unlocks storage with the key provider; new storage gets its keys here. */
+/** Unlocks storage with the key provider. New storage gets its keys here. */
 export const openVault = async ({
   store,
   keyProvider,
@@ -49,7 +49,7 @@ export const openVault = async ({
   }
 }
 
-/** Storage that has tenants once had keys, and new ones would open nothing that those tenants stored. */
+/** Storage with tenants once had keys. New keys could open nothing that those tenants stored. */
 const wrappedVaultKeys = async (store: Store, keyProvider: KeyProvider): Promise<readonly WrappedKey[]> => {
   const found = await store.listVaultKeys()
   if (found.length > 0) return withLogKeys(store, keyProvider, found)

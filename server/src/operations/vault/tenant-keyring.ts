@@ -6,7 +6,7 @@ import type { Store } from '../../store/port.ts'
 
 export type TenantKeyring = {
   of(tenantNumber: number, tenantId: string): Promise<TenantKeys>
-  /** Like `of`, but reads storage whatever is remembered. */
+  /** Like `of`, but always reads storage. */
   readAgain(tenantNumber: number, tenantId: string): Promise<TenantKeys>
   forget(tenantNumber: number): void
   /** The tenants whose keys are in memory: those that this process has worked for. */
@@ -18,10 +18,10 @@ type Unwrapped = { readonly tenantId: string; readonly versions: string; readonl
 type KeyRead = { readonly tenantId: string; readonly asOf: number; readonly unwrapped: Promise<Unwrapped> }
 
 /**
- * Unwraps a tenant's keys once per process. When grants have changed, here or on another node, the versions in storage are read
- * again, and keys are unwrapped only if the versions differ: what is unlocked stays unlocked while the provider is down. A failed
- * read is not remembered, so that work goes on once the provider or storage is back. A tenant's number is only storage's word, so
- * remembered keys count only for the tenant id that they were unwrapped for.
+ * Unwraps a tenant's keys once per process. When grants change, here or on another node, the versions in storage are read again,
+ * and keys are unwrapped only if the versions differ. So unlocked tenants stay unlocked while the provider is down. A failed read
+ * is not remembered, so work goes on when the provider or storage is back. Storage may lie about a tenant's number, so remembered
+ * keys count only for the tenant id that they were unwrapped for.
  */
 export const tenantKeyring = (store: Store, keyProvider: KeyProvider): TenantKeyring => {
   const reads = new Map<number, KeyRead>()
@@ -67,7 +67,7 @@ export const tenantKeyring = (store: Store, keyProvider: KeyProvider): TenantKey
 }
 
 /**
- * Undefined for a tenant that was deleted after its row was read: it has no keys any more, which is no failure of the key
+ * Undefined for a tenant that was deleted after its row was read. It has no keys any more, which is no failure of the key
  * provider.
  */
 export const keysUnlessDeleted = async (

@@ -13,14 +13,14 @@ import type { KeyUses } from './key-uses.ts'
 import type { RetryQueues } from './retry-queues.ts'
 import type { TenantKeyring } from './tenant-keyring.ts'
 
-/** What every operation works with; built once, at the edge. */
+/** What every operation works with. Built once, by `openVault`. */
 export type Vault = {
   readonly store: Store
   readonly keyProvider: KeyProvider
   readonly vaultKeys: VaultKeys
   readonly keyring: TenantKeyring
   readonly callers: CallerCache<KnownCaller>
-  /** Reads that are still to be counted as monthly activity. */
+  /** Reads that do not count as monthly activity yet. */
   readonly activity: ActivityQueue
   readonly keyUses: KeyUses
   /** The one way into the log. */
@@ -31,7 +31,7 @@ export type Vault = {
   readonly log: Pick<Log, 'info'>
 }
 
-/** A tenant with its keys unwrapped: all that it takes to read and write its rows. */
+/** A tenant with its unwrapped keys, which is all that reading and writing its rows takes. */
 export type UnlockedTenant = {
   /** The tenant's number inside storage. */
   readonly tenantNumber: number
@@ -51,23 +51,24 @@ export type KnownCaller = UnlockedTenant & {
   readonly actor: Actor
 }
 
-/** Remembers callers by a hash of their key, in memory only, and forgets all of them when any grant changes. */
+/** Remembers callers by a hash of their key, in memory only. Any change of grants makes it forget all of them. */
 export type CallerCache<Caller> = {
   get(name: string): Caller | undefined
   /**
-   * The number of the tenant whose key it was when it was last looked up, whatever has changed since: good enough to know whose queue
-   * a request joins, and for nothing else.
+   * The tenant of the key when it was last looked up, whatever has changed since. Use it only to choose the queue of a request.
    */
   lastTenant(name: string): number | undefined
-  /** `asOf` is the epoch from before the caller was read: a caller read while grants changed is not remembered. */
+  /** `asOf` is the epoch from before the caller was read. A caller that was read while grants changed is not remembered. */
   set(name: string, caller: Caller, asOf: number): void
-  /** `get` and `set` do this first. Without requests it must be called, or the keys of a deleted tenant stay in memory. */
+  /**
+   * `get` and `set` do this first. Without requests it must be called. Otherwise the keys of a deleted tenant stay in memory.
+   */
   forgetIfChanged(): void
 }
 
 /** Who calls, and what the call acts with. */
 export type Caller = KnownCaller & {
-  /** What takes long asks it for turns, so that others are answered in between. */
+  /** Long work asks it for turns, so that other requests are answered in between. */
   readonly work: Turns
   /** What the call does, for the log. */
   readonly act: Act
@@ -75,7 +76,7 @@ export type Caller = KnownCaller & {
 
 export type Idempotent = { readonly hash: Uint8Array; readonly request: IdempotentRequest }
 
-/** A request that must not happen twice (C33): what it asks for, and the key that the client chose. */
+/** A request that must not happen twice (C33): what it asks for, and the client's key. */
 export type IdempotentRequest = {
   readonly method: string
   readonly path: string

@@ -5,7 +5,7 @@ import type { UnlockedTenant, Vault } from '../vault/vault.ts'
 
 /**
  * A few tokens from each of many random moments since the tenant was created. Ids made by the vault begin with their time, so a
- * moment tells where in the order of ids to start.
+ * moment determines a start in the order of ids.
  */
 export async function* pagesOfSome(
   vault: Vault,

@@ -13,7 +13,7 @@ export type TokenSums = {
   readonly counted: Map<string, number>
   /** How many rows each data key has sealed. */
   readonly seals: Map<string, number>
-  /** How many of the index entries that the tokens should have are there. */
+  /** How many of the tokens' index entries exist. */
   readonly entries: number
 }
 
@@ -59,7 +59,7 @@ export const verifyTokens = async (
   return { counted, seals, entries }
 }
 
-/** A verification takes long: a data key that was made meanwhile may have sealed some of the rows. */
+/** A verification takes long, and a data key made meanwhile may have sealed some of the rows. */
 const withKeysOf = async (
   vault: Vault,
   tenant: UnlockedTenant,

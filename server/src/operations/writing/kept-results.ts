@@ -26,7 +26,7 @@ export type KeptResult = {
 export const requestHash = (caller: Caller, { method, path, key }: IdempotentRequest): Buffer =>
   indexHash(caller.keys, 'idempotency', JSON.stringify([caller.application.id, method, path, key]))
 
-/** §4.11.7: for how long answers are kept. */
+/** §4.11.7: how long answers are kept. */
 export const resultDeadlines = (now: Instant): PendingDeadlines =>
   pendingDeadlines(limits.idempotencyLifetimeMs, now)
 
@@ -42,7 +42,7 @@ export const findResult = async (
   const kept = parseStored(openResult(caller.keys, { ...row, hash })) as JsonObject
   const pending = resultDeadlines(now)
   if (!isPending(row.expiresAt, pending)) {
-    // Dropped now, not with the next sweep: while it is there, no other answer can be kept for its key.
+    // Dropped now, not by the next sweep: while it exists, no other answer can be kept for its key.
     await vault.store.dropResult(caller.tenantNumber, hash, pending)
     return undefined
   }

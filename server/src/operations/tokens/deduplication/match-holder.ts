@@ -6,24 +6,24 @@ import { openTokens } from '../load-token.ts'
 import { removeExpired } from '../remove-expired.ts'
 import type { TokenWrites } from '../token-writes.ts'
 
-/** What a write under deduplication (C15) must know. */
+/** What a write with deduplication (C15) must know. */
 export type FoundMatch = {
   /**
-   * The oldest living token that stands for the same value. It may have the id of the token asked about: to a create that is a
+   * The oldest living token that stands for the same value. It may be the token asked about, if that exists: to a create it is a
    * match like any other, but an update must ignore itself.
    */
   readonly found: Token | undefined
-  /** The token that holds the match, living or not: a new claim replaces this one. */
+  /** The token that holds the match, living or not. A new claim replaces it. */
   readonly holder: Holder | undefined
 }
 
 export type Holder = {
   readonly id: string
-  /** What its row held before the search for a living token; null if it had none. */
+  /** What its row held before the search for a living token. Null if it had no row. */
   readonly sealed: Uint8Array | null
 }
 
-/** Reads the holder first: a claim made later makes our commit fail, and one made earlier is found by the search. */
+/** Reads the holder first. A later claim makes our commit fail, and the search finds an earlier one. */
 export const findMatch = async (
   vault: Vault,
   caller: Caller,
@@ -34,10 +34,10 @@ export const findMatch = async (
   return { holder, found: await oldestSame(vault, caller, match, token) }
 }
 
-/** A holder is deleted together with its claim, so one that has no row at several looks has a claim that nobody will release. */
+/** A holder is deleted together with its claim. If several reads find no row for it, nobody will release its claim. */
 const looksAtHolder = 3
 
-/** With its row: a holder that is gone during the search may be back, under the same id, at the commit. */
+/** Reads its row too: a holder that is gone during the search may be back, under the same id, at the commit. */
 const findHolder = async (
   { store }: Vault,
   { tenantNumber }: Caller,
@@ -51,7 +51,7 @@ const findHolder = async (
   }
 }
 
-/** The index proposes, the opened row decides. */
+/** The index proposes, and the opened row decides. */
 const oldestSame = async (
   vault: Vault,
   caller: Caller,
@@ -72,9 +72,8 @@ const isSame = (a: Token, b: Token): boolean =>
   a.containers.every(container => b.containers.includes(container))
 
 /**
- * Makes the token the holder of the match, if the one before is still what it was. A holder that has expired is removed in
- * the same write set, so that a patch that was admitted earlier and would keep it alive either fails or makes the claim fail
- * (C15, C17).
+ * Makes the token the holder of the match if the previous holder is unchanged. An expired holder is removed in the same write
+ * set. So a patch that was admitted earlier and would keep it alive either fails or makes the claim fail (C15, C17).
  */
 export const claimMatch = async (
   vault: Vault,
