@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
 import { openPostgres } from '../../src/store/postgres/postgres-store.ts'
-import { accessTables, contentTables } from '../../src/store/tables.ts'
+import { accessTables, contentTables, evidenceTables, logTables } from '../../src/store/tables.ts'
 import { citusServers } from '../rig/citus-cluster.ts'
 import { type Engine, engines } from '../rig/engines.ts'
 import { emptyDatabase, settingsOf } from '../rig/postgres-databases.ts'
@@ -12,8 +12,8 @@ import { owner, TestVault } from '../rig/test-vault.ts'
 const [citus] = engines
 assert.equal(citus?.name, 'citus')
 
-const onEveryNode = [...accessTables.map(({ name }) => name), 'grants_epoch']
-const byTenant = contentTables.map(({ name }) => name)
+const onEveryNode = [...[...accessTables, ...evidenceTables].map(({ name }) => name), 'grants_epoch']
+const byTenant = [...contentTables, ...logTables].map(({ name }) => name)
 
 const applications = {
   owner,

@@ -9,11 +9,11 @@ import { storeContract } from './store-contract.ts'
 import { type SqliteWatch, watchSqlite } from './watch-sqlite.ts'
 
 /**
- * Tables that are small by nature, and steps of a plan with no more rows than its page or list. Only `doctor` reads all
+ * Tables that are small by nature, such as the heads of logs, one for each tenant, and steps of a plan with no more rows than its page or list. Only `doctor` reads all
  * counters, and only the purge of a dead tenant all waiting entries.
  */
 const mayBeScanned =
-  /^SCAN (?:sqlite_schema|tenants|dead_tenants|counters|vault_keys|waiting_terms|listed|json_each|page|found|oldest|CONSTANT ROW|\d+-ROW VALUES CLAUSE|\(?subquery-\d+\)?)\b/
+  /^SCAN (?:sqlite_schema|tenants|dead_tenants|heads|counters|vault_keys|waiting_terms|listed|json_each|page|found|oldest|CONSTANT ROW|\d+-ROW VALUES CLAUSE|\(?subquery-\d+\)?)\b/
 
 const planOf = (database: DatabaseSync, sql: string): string[] =>
   database

@@ -7,4 +7,6 @@ export const advisoryLocks = {
   migration: -1,
   /** One copy at a time goes into a database. */
   copy: -3,
+  /** One checkpoint follows another. */
+  checkpoint: -4,
 } as const

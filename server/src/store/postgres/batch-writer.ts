@@ -1,7 +1,7 @@
 import { foreignCode } from '../../domain/foreign-code.ts'
 import { placeOf } from '../../domain/log.ts'
 import type { BatchResult } from '../commit-queue.ts'
-import { changesGrants, isConflict, type WriteSet } from '../write-set.ts'
+import { changesGrants, isConflict, type LogPart, type WriteSet } from '../write-set.ts'
 import type { Connection, Statement } from './connection.ts'
 import {
   conditionFailed,
@@ -10,11 +10,13 @@ import {
   transactionAborted,
   waitedTooLong,
 } from './failures.ts'
+import { sealedLog, UnsealedError } from './log-parameters.ts'
 import { mergeChanges, type PackedChanges, packSet, toParameters } from './packed-changes.ts'
 
 type Packed = {
   readonly tenant: number
   readonly changes: PackedChanges
+  readonly log: LogPart | null
   /** A batch with such a set is applied set by set, so that later sets find its changes. */
   readonly changesGrants: boolean
 }
@@ -34,7 +36,7 @@ const tryEachMs = 2_000
  */
 export class BatchWriter {
   readonly #connection: Connection
-  /** Which of each counter's rows this writer moves. */
+  /** Which of each counter's rows this writer moves, and which of each log's writers it is. */
   readonly #counterShard: number
   /** On Citus a set is applied on its shard by one call, which cannot share a transaction with others. */
   readonly #isSharded: boolean
@@ -57,6 +59,7 @@ export class BatchWriter {
         packed.push({
           tenant: set.tenant,
           changes: packSet(set),
+          log: set.log,
           changesGrants: changesGrants(set),
           position,
         })
@@ -86,7 +89,7 @@ export class BatchWriter {
     } catch (error) {
       if (waitedTooLong(error) && sets.length > 1 && !this.#isSharded)
         return this.#commitEachBriefly(sets, error)
-      if (!isOwnFault(error)) throw error
+      if (!isOwnFault(error) && !(error instanceof UnsealedError)) throw error
       // Retried alone, each set shows whether the fault is its own.
       if (sets.length === 1) return [failure(error)]
       return this.#commitEach(sets)
@@ -138,7 +141,7 @@ export class BatchWriter {
     const statements = [...byTenant]
       .sort(([a], [b]) => a - b)
       .map(([tenant, ofTenant]) =>
-        this.#apply('apply_or_abort', tenant, mergeChanges(ofTenant.map(({ changes }) => changes))),
+        this.#apply('apply_or_abort', tenant, mergeChanges(ofTenant.map(({ changes }) => changes)), ofTenant),
       )
     try {
       await this.#transaction(statements)
@@ -152,7 +155,7 @@ export class BatchWriter {
   async #commitOneByOne(sets: readonly Packed[], wait?: typeof briefWait): Promise<BatchResult[]> {
     const answers = await this.#transaction(
       sets.map(set =>
-        this.#apply(set.changesGrants ? 'revise_or_undo' : 'apply_or_undo', set.tenant, set.changes),
+        this.#apply(set.changesGrants ? 'revise_or_undo' : 'apply_or_undo', set.tenant, set.changes, [set]),
       ),
       wait,
     )
@@ -167,11 +170,17 @@ export class BatchWriter {
     name: 'apply_or_abort' | 'apply_or_undo' | 'revise_or_undo',
     tenant: number,
     changes: PackedChanges,
+    logged: readonly Packed[],
   ): Statement {
     return {
       name,
-      text: `SELECT ${name}($1, $2, $3, $4, $5, $6, $7, $8)`,
-      values: [tenant, this.#counterShard, ...toParameters(changes)],
+      text: `SELECT ${name}($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+      values: [
+        tenant,
+        this.#counterShard,
+        ...toParameters(changes),
+        ...sealedLog(logged.map(({ log }) => log)),
+      ],
       rowMode: 'array',
     }
   }
@@ -200,4 +209,9 @@ export class BatchWriter {
 }
 
 /** The server's message may quote submitted values; its code does not. */
-const failure = (error: unknown): BatchResult => ({ failed: `PostgreSQL ${foreignCode(error)}`.trimEnd() })
+const failure = (error: unknown): BatchResult => ({
+  failed:
+    error instanceof UnsealedError
+      ? `the log cannot be sealed: ${placeOf(error.cause)}`
+      : `PostgreSQL ${foreignCode(error)}`.trimEnd(),
+})

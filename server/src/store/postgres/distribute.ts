@@ -1,20 +1,23 @@
 import type pg from 'pg'
-import { accessTables, contentTables, type Table } from '../tables.ts'
+import { accessTables, contentTables, evidenceTables, logTables, type Table } from '../tables.ts'
 import { applicationName, plannerSettings } from './client-config.ts'
 
 const namesOf = (tables: readonly Table[]): string[] => tables.map(({ name }) => name)
 
 /**
- * How the tables are placed on the nodes of a Citus cluster. Content is kept with its tenant. Access tables are on
+ * How the tables are placed on the nodes of a Citus cluster. Content and log are kept with their tenant. Access tables are on
  * every node, including the coordinator: they are read there and their changes are announced there, so no reader that
  * has heard of a change sees the old state (C27). `migrations` stays on the coordinator.
  */
 const placements: readonly { readonly spread: string; readonly tables: readonly string[] }[] = [
-  { spread: 'create_reference_table($1)', tables: [...namesOf(accessTables), 'grants_epoch'] },
+  {
+    spread: 'create_reference_table($1)',
+    tables: [...namesOf([...accessTables, ...evidenceTables]), 'grants_epoch'],
+  },
   { spread: "create_distributed_table($1, 'tenant', colocate_with => 'none')", tables: ['tokens'] },
   {
     spread: "create_distributed_table($1, 'tenant', colocate_with => 'tokens')",
-    tables: namesOf(contentTables).filter(name => name !== 'tokens'),
+    tables: namesOf([...contentTables, ...logTables]).filter(name => name !== 'tokens'),
   },
   { spread: "create_distributed_table($1, 'name', colocate_with => 'none')", tables: ['leases'] },
 ]
@@ -23,7 +26,7 @@ const placements: readonly { readonly spread: string; readonly tables: readonly 
 const delegatedFunctions = ['apply_or_abort', 'apply_or_undo', 'remove_zero_counters']
 
 /** What the delegated functions call there. */
-const calledFunctions = ['apply_changes', 'move_counters']
+const calledFunctions = ['apply_changes', 'move_counters', 'append_log']
 
 /** Whether rows are spread over the shards of Citus. */
 export const isDistributed = async (client: pg.Client): Promise<boolean> => {

@@ -7,8 +7,12 @@ import type { Connection, QueryAnswer, Statement } from './connection.ts'
 import { deleteSome, skipLocked } from './delete-some.ts'
 import { isWorthRepeating, unavailable } from './failures.ts'
 import { bytes, integer, text } from './json-values.ts'
+import { sealedLog } from './log-parameters.ts'
 
 const attemptsMax = 8
+
+/** How many blocks of a log are deleted in one transaction. */
+const cutAtOnce = 500
 
 /** Each statement is its own transaction; `drain` waits for write sets that were submitted earlier. */
 export const standaloneWrites = (
@@ -82,9 +86,9 @@ export const standaloneWrites = (
       await run({ text: 'VACUUM (SKIP_LOCKED) transients, tenant_keys, vault_keys' })
     },
 
-    createTenant: async ({ id, sealed, keys, applications, apiKeys }) => {
+    createTenant: async ({ id, sealed, keys, applications, apiKeys }, log) => {
       const { rows } = await run({
-        text: 'SELECT create_tenant($1, $2, $3, $4, $5) AS tenant',
+        text: 'SELECT create_tenant($1, $2, $3, $4, $5, $6, $7, $8, $9) AS tenant',
         values: [
           id,
           sealed,
@@ -105,14 +109,71 @@ export const standaloneWrites = (
               sealed: bytes(row.sealed),
             })),
           ),
+          ...sealedLog([log ?? null]),
         ],
       })
       return Number(rows[0]?.tenant)
     },
 
-    putLogTree: async () => false,
-    putCheckpoint: async () => false,
-    cutLog: async () => false,
+    putLogTree: async ({ tenant, writer, size, sealed }, ifSize) => {
+      const { rows } = await run(
+        ifSize === null
+          ? {
+              text: `
+                INSERT INTO log_trees (tenant, writer, size, sealed) VALUES ($1, $2, $3, $4)
+                ON CONFLICT DO NOTHING RETURNING size`,
+              values: [tenant, writer, size, sealed],
+            }
+          : {
+              text: `
+                UPDATE log_trees SET size = $3, sealed = $4 WHERE tenant = $1 AND writer = $2 AND size = $5
+                RETURNING size`,
+              values: [tenant, writer, size, sealed, ifSize],
+            },
+      )
+      return rows.length > 0
+    },
+
+    putCheckpoint: async ({ size, at, note, sealed }, leaves, ifSize) => {
+      const { rows } = await run({
+        text: 'SELECT put_checkpoint($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) AS is_put',
+        values: [
+          ifSize,
+          size,
+          at,
+          note,
+          sealed,
+          leaves.map(leaf => leaf.position),
+          leaves.map(leaf => leaf.tenant),
+          leaves.map(leaf => leaf.writer),
+          leaves.map(leaf => leaf.size),
+          leaves.map(leaf => leaf.root),
+        ],
+      })
+      return Boolean(rows[0]?.is_put)
+    },
+
+    cutLog: async ({ tenant, writer, size, sealed }, ifSealed, before) => {
+      // The edge at the cut comes first. Blocks that stay behind when a process is killed go with the next cut.
+      const replaced = await run({
+        text: `
+          UPDATE log_trees SET size = $3, sealed = $4 WHERE tenant = $1 AND writer = $2 AND sealed = $5
+          RETURNING size`,
+        values: [tenant, writer, size, sealed, ifSealed],
+      })
+      if (replaced.rows.length === 0) return false
+      for (;;) {
+        const cut = await run({
+          text: deleteSome(
+            tableNamed('log'),
+            `tenant = $1 AND writer = $2 AND first_record < $3 AND first_record + records <= $3
+             ORDER BY first_record LIMIT ${cutAtOnce} ${skipLocked}`,
+          ),
+          values: [tenant, writer, before],
+        })
+        if (Number(cut.rowCount) === 0) return true
+      }
+    },
 
     mendNumbers: async tenant => {
       await run({

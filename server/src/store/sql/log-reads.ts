@@ -1,6 +1,6 @@
 import * as columns from '../columns.ts'
 import type { LogCursor, Store } from '../port.ts'
-import type { Reading } from './dialect.ts'
+import { limited, type Reading } from './dialect.ts'
 
 /** Reads of the log (L3). Every engine has its tables. */
 export const logReads = ({ row, rows }: Reading) =>
@@ -15,7 +15,7 @@ export const logReads = ({ row, rows }: Reading) =>
       // No engine promises the order of a union.
       return blocks.sort((a, b) => a.writer - b.writer || (backwards ? b.first - a.first : a.first - b.first))
     },
-    listLogHeads: tenant => rows(headsOfTenant, [tenant], columns.startedLogHead),
+    listLogHeads: tenant => rows(headsOfTenant, [tenant, tenant], columns.startedLogHead),
     listGrownLogs: limit => rows(grownLogs, [limit], columns.grownLog),
     getLogTree: (tenant, writer) => row(treeOfWriter, [tenant, writer], columns.logTree),
     listLogOwners: (after, limit) => rows(ownersAfter, [after, limit], columns.logOwner),
@@ -32,7 +32,7 @@ const blocksFrom = `SELECT * FROM (
   SELECT ${blockColumns} FROM log
   WHERE tenant = ? AND writer = ? AND first_record + records > ? AND first_record >= coalesce(
     (SELECT max(first_record) FROM log WHERE tenant = ? AND writer = ? AND first_record <= ?), 0)
-  ORDER BY first_record LIMIT ?) blocks`
+  ORDER BY first_record ${limited}) page`
 const onFrom = (tenant: number, { writer, from }: LogCursor, limit: number): number[] => [
   tenant,
   writer,
@@ -45,7 +45,7 @@ const onFrom = (tenant: number, { writer, from }: LogCursor, limit: number): num
 
 const blocksBelow = `SELECT * FROM (
   SELECT ${blockColumns} FROM log WHERE tenant = ? AND writer = ? AND first_record < ?
-  ORDER BY first_record DESC LIMIT ?) blocks`
+  ORDER BY first_record DESC ${limited}) page`
 const below = (tenant: number, { writer, from }: LogCursor, limit: number): number[] => [
   tenant,
   writer,
@@ -55,22 +55,22 @@ const below = (tenant: number, { writer, from }: LogCursor, limit: number): numb
 
 const headsOfTenant = `
   SELECT h.tenant, h.writer, h.size, coalesce(
-    (SELECT min(l.first_record) FROM log l WHERE l.tenant = h.tenant AND l.writer = h.writer), h.size) AS start
+    (SELECT min(l.first_record) FROM log l WHERE l.tenant = ? AND l.writer = h.writer), h.size) AS start
   FROM log_heads h WHERE h.tenant = ? ORDER BY h.writer`
 
 const grownLogs = `
-  SELECT h.tenant, h.writer, h.size, t.size AS tree_size, t.sealed
-  FROM log_heads h LEFT JOIN log_trees t ON t.tenant = h.tenant AND t.writer = h.writer
-  WHERE t.size IS NULL OR t.size < h.size LIMIT ?`
+  SELECT heads.tenant, heads.writer, heads.size, t.size AS tree_size, t.sealed
+  FROM log_heads heads LEFT JOIN log_trees t ON t.tenant = heads.tenant AND t.writer = heads.writer
+  WHERE t.size IS NULL OR t.size < heads.size ${limited}`
 
 const treeOfWriter = 'SELECT tenant, writer, size, sealed FROM log_trees WHERE tenant = ? AND writer = ?'
 
-const ownersAfter = 'SELECT tenant, tenant_id FROM log_owners WHERE tenant > ? ORDER BY tenant LIMIT ?'
+const ownersAfter = `SELECT tenant, tenant_id FROM log_owners WHERE tenant > ? ORDER BY tenant ${limited}`
 const ownerById = 'SELECT tenant, tenant_id FROM log_owners WHERE tenant_id = ?'
 
 const checkpointColumns = 'size, at, note, sealed'
-const newestCheckpoint = `SELECT ${checkpointColumns} FROM log_checkpoints ORDER BY size DESC LIMIT 1`
-const checkpointsAfter = `SELECT ${checkpointColumns} FROM log_checkpoints WHERE size > ? ORDER BY size LIMIT ?`
+const newestCheckpoint = `SELECT ${checkpointColumns} FROM log_checkpoints
+  WHERE size = (SELECT max(size) FROM log_checkpoints)`
+const checkpointsAfter = `SELECT ${checkpointColumns} FROM log_checkpoints WHERE size > ? ORDER BY size ${limited}`
 
-const leavesFrom =
-  'SELECT position, tenant, writer, size, root FROM log_leaves WHERE position >= ? ORDER BY position LIMIT ?'
+const leavesFrom = `SELECT position, tenant, writer, size, root FROM log_leaves WHERE position >= ? ORDER BY position ${limited}`

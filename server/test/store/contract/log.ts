@@ -36,6 +36,10 @@ export const logContract = (open: OpenStore): void => {
 
     const lines = async (tenant: number): Promise<string[]> => (await wholeLog(tenant)).flatMap(linesOf)
 
+    /** Some engines return buffers, which equal arrays only by content. */
+    const assertEqual = (actual: unknown, expected: unknown): void =>
+      assert.deepEqual(structuredClone(actual), expected)
+
     /** Fails unless each writer's records are numbered from 0 without a gap, up to its head. */
     const requireGapless = async (tenant: number): Promise<void> => {
       const blocks = await wholeLog(tenant)
@@ -203,7 +207,7 @@ export const logContract = (open: OpenStore): void => {
       while ((await rig.store.purgeDeadTenants(1_000)) > 0);
       assert.equal(await rig.store.getToken(tenant, 'a'), undefined)
       assert.deepEqual((await lines(tenant)).sort(), ['created a', 'deleted the tenant'])
-      assert.deepEqual(await rig.store.getLogTree(tenant, tree.writer), tree)
+      assertEqual(await rig.store.getLogTree(tenant, tree.writer), tree)
       assert.deepEqual((await rig.store.listLogOwners(tenant - 1, 1))[0], owner)
     })
 
@@ -332,7 +336,7 @@ export const logContract = (open: OpenStore): void => {
         assert.equal(await rig.store.putLogTree(treeOf(log, 2, 'x'), null), false)
         assert.equal(await rig.store.putLogTree(treeOf(log, 3, 'three'), 1), true)
         assert.equal(await rig.store.putLogTree(treeOf(log, 2, 'x'), 1), false)
-        assert.deepEqual(await rig.store.getLogTree(log.tenant, log.writer), treeOf(log, 3, 'three'))
+        assertEqual(await rig.store.getLogTree(log.tenant, log.writer), treeOf(log, 3, 'three'))
       })
 
       test('a log that has grown since its tree did is listed with it (L4)', async () => {
@@ -340,11 +344,11 @@ export const logContract = (open: OpenStore): void => {
         const mine = async () =>
           (await rig.store.listGrownLogs(10_000)).filter(({ head }) => head.tenant === log.tenant)
         const head = { ...log, size: 2 }
-        assert.deepEqual(await mine(), [{ head, tree: undefined }])
+        assertEqual(await mine(), [{ head, tree: undefined }])
         await rig.store.putLogTree(treeOf(log, 1, 'one'), null)
-        assert.deepEqual(await mine(), [{ head, tree: treeOf(log, 1, 'one') }])
+        assertEqual(await mine(), [{ head, tree: treeOf(log, 1, 'one') }])
         await rig.store.putLogTree(treeOf(log, 2, 'two'), 1)
-        assert.deepEqual(await mine(), [])
+        assertEqual(await mine(), [])
         await growing(['somebody else'])
         assert.equal((await rig.store.listGrownLogs(1)).length, 1)
       })
@@ -357,7 +361,7 @@ export const logContract = (open: OpenStore): void => {
         assert.deepEqual(await lines(tenant), ['a', 'b', 'c', 'd', 'e', 'f'])
         assert.equal(await rig.store.cutLog(treeOf(log, 6, 'cut'), bytes('whole'), 4), true)
         assert.deepEqual(await lines(tenant), ['d', 'e', 'f'])
-        assert.deepEqual(await rig.store.getLogTree(tenant, log.writer), treeOf(log, 6, 'cut'))
+        assertEqual(await rig.store.getLogTree(tenant, log.writer), treeOf(log, 6, 'cut'))
         assert.deepEqual(await rig.store.listLogHeads(tenant), [{ ...log, size: 6, start: 3 }])
         const below = await rig.store.readLog(tenant, [{ writer: log.writer, from: 0 }], { limit: 1 })
         assert.deepEqual(below.flatMap(linesOf), ['d', 'e'])
@@ -404,11 +408,11 @@ export const logContract = (open: OpenStore): void => {
         [rig.store, await rig.again()].map(each => each.putCheckpoint(checkpoint(5), [leaf(3), leaf(4)], 3)),
       )
       assert.deepEqual(races.sort(), [false, true])
-      assert.deepEqual(await store.newestCheckpoint(), checkpoint(5))
-      assert.deepEqual(await store.scanCheckpoints(0, 2), [checkpoint(2), checkpoint(3)])
-      assert.deepEqual(await store.scanCheckpoints(3, 2), [checkpoint(5)])
-      assert.deepEqual(await store.scanLogLeaves(1, 3), [leaf(1), leaf(2), leaf(3)])
-      assert.deepEqual(await store.scanLogLeaves(5, 3), [])
+      assertEqual(await store.newestCheckpoint(), checkpoint(5))
+      assertEqual(await store.scanCheckpoints(0, 2), [checkpoint(2), checkpoint(3)])
+      assertEqual(await store.scanCheckpoints(3, 2), [checkpoint(5)])
+      assertEqual(await store.scanLogLeaves(1, 3), [leaf(1), leaf(2), leaf(3)])
+      assertEqual(await store.scanLogLeaves(5, 3), [])
     })
   })
 }

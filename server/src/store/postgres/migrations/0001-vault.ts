@@ -137,6 +137,59 @@ export const vault: Migration = {
       PRIMARY KEY (tenant, name)
     );
 
+    -- The log: one row for the records that a transaction adds to a tenant's log. It and all that follows outlive the tenant.
+    -- Tenant 0 is the vault's operator.
+    CREATE TABLE log (
+      tenant bigint NOT NULL,
+      writer bigint NOT NULL,
+      first_record bigint NOT NULL,
+      records bigint NOT NULL,
+      kept bytea,
+      first_at bigint NOT NULL,
+      last_at bigint NOT NULL,
+      sealed bytea NOT NULL,
+      PRIMARY KEY (tenant, writer, first_record)
+    );
+
+    -- How many records each writer has made so far. They change with every batch, like counters.
+    CREATE TABLE log_heads (
+      tenant bigint NOT NULL,
+      writer bigint NOT NULL,
+      size bigint NOT NULL,
+      PRIMARY KEY (tenant, writer)
+    ) WITH (fillfactor = 50);
+
+    -- The Merkle tree of each writer's records, as far as it has grown, sealed.
+    CREATE TABLE log_trees (
+      tenant bigint NOT NULL,
+      writer bigint NOT NULL,
+      size bigint NOT NULL,
+      sealed bytea NOT NULL,
+      PRIMARY KEY (tenant, writer)
+    ) WITH (fillfactor = 50);
+
+    -- Whose log it is, also once the tenant is gone.
+    CREATE TABLE log_owners (
+      tenant bigint PRIMARY KEY,
+      tenant_id text COLLATE "C" NOT NULL
+    );
+    CREATE UNIQUE INDEX log_owners_by_id ON log_owners (tenant_id);
+
+    -- Signed notes over the tree whose leaves are the logs that grew.
+    CREATE TABLE log_checkpoints (
+      size bigint PRIMARY KEY,
+      at bigint NOT NULL,
+      note text COLLATE "C" NOT NULL,
+      sealed bytea NOT NULL
+    );
+    CREATE TABLE log_leaves (
+      position bigint PRIMARY KEY,
+      tenant bigint NOT NULL,
+      writer bigint NOT NULL,
+      size bigint NOT NULL,
+      root bytea NOT NULL
+    );
+
     -- Which node does what only one of them should do, and until when.
     CREATE TABLE leases (
       name text COLLATE "C" PRIMARY KEY,

@@ -1,9 +1,17 @@
-/** Parameters of these functions: the tenant, which of each counter's rows to move, and changes as lists. */
-const parameters = `for_tenant bigint, counter_shard smallint, inserted_tokens json,
-      added_terms json, claimed_matches json, kept_results json, counter_moves json, more jsonb`
+import { advisoryLocks } from '../advisory-locks.ts'
 
-const changes = `for_tenant, counter_shard, inserted_tokens, added_terms, claimed_matches,
-        kept_results, counter_moves, more`
+const logParameters = 'log_records bigint, log_first_at bigint, log_last_at bigint, log_sealed bytea'
+
+/**
+ * Parameters of these functions: the tenant, which of each counter's rows to move and which of its logs to add to, changes as lists,
+ * and a block of the log.
+ */
+const parameters = `for_tenant bigint, writer_shard smallint, inserted_tokens json,
+      added_terms json, claimed_matches json, kept_results json, counter_moves json, more jsonb,
+      ${logParameters}`
+
+const changes = `for_tenant, writer_shard, inserted_tokens, added_terms, claimed_matches,
+        kept_results, counter_moves, more, log_records, log_first_at, log_last_at, log_sealed`
 
 /** For one set: a failed condition undoes this set alone, and is returned. */
 const applyOrUndo = (name: string): string => `
@@ -36,6 +44,14 @@ export const functions = `
       changed bigint;
       c record;
     BEGIN
+      -- A tenant may be deleted between an answer and its record.
+      IF log_sealed IS NOT NULL AND num_nonnulls(inserted_tokens, added_terms, claimed_matches, kept_results,
+        counter_moves, more) = 0
+      THEN
+        PERFORM append_log(for_tenant, writer_shard, log_records, log_first_at, log_last_at, log_sealed);
+        RETURN NULL;
+      END IF;
+
       -- Held until the end of the transaction: a tenant is deleted before or after it, never in between.
       PERFORM pg_advisory_xact_lock_shared(for_tenant);
       PERFORM FROM tenants WHERE tenant = for_tenant;
@@ -154,7 +170,11 @@ export const functions = `
       END IF;
 
       IF counter_moves IS NOT NULL THEN
-        PERFORM move_counters(for_tenant, counter_shard, counter_moves);
+        PERFORM move_counters(for_tenant, writer_shard, counter_moves);
+      END IF;
+
+      IF log_sealed IS NOT NULL THEN
+        PERFORM append_log(for_tenant, writer_shard, log_records, log_first_at, log_last_at, log_sealed);
       END IF;
 
       IF more IS NULL THEN RETURN NULL; END IF;
@@ -191,7 +211,7 @@ export const functions = `
         UPDATE tokens SET active_month = c.month
         WHERE tenant = for_tenant AND token_id = ANY (c.ids) AND active_month < c.month;
         GET DIAGNOSTICS changed = ROW_COUNT;
-        PERFORM move_counters(for_tenant, counter_shard,
+        PERFORM move_counters(for_tenant, writer_shard,
           json_build_array(json_build_object('name', c.counter, 'by', changed)));
       END LOOP;
 
@@ -202,16 +222,29 @@ export const functions = `
     END $$;
 
     -- In the order of their names: two transactions that meet on several counters never wait for each other.
-    CREATE FUNCTION move_counters(for_tenant bigint, counter_shard smallint, moves json)
+    CREATE FUNCTION move_counters(for_tenant bigint, writer_shard smallint, moves json)
     RETURNS void LANGUAGE plpgsql AS $$
     BEGIN
       INSERT INTO counters (tenant, name, shard, value, at)
-      SELECT for_tenant, c.name, counter_shard, c.by, c.at
+      SELECT for_tenant, c.name, writer_shard, c.by, c.at
       FROM json_to_recordset(moves) c(name text, by bigint, at bigint)
       WHERE c.by <> 0 OR c.at IS NOT NULL
       ORDER BY c.name
       ON CONFLICT (tenant, name, shard)
         DO UPDATE SET value = counters.value + excluded.value, at = greatest(counters.at, excluded.at);
+    END $$;
+
+    -- The head's row stays locked until the commit, so that records are numbered in the order of their commits, without gaps.
+    CREATE FUNCTION append_log(for_tenant bigint, log_writer smallint, ${logParameters})
+    RETURNS void LANGUAGE plpgsql AS $$
+    DECLARE
+      grown bigint;
+    BEGIN
+      INSERT INTO log_heads (tenant, writer, size) VALUES (for_tenant, log_writer, log_records)
+      ON CONFLICT (tenant, writer) DO UPDATE SET size = log_heads.size + excluded.size
+      RETURNING size INTO grown;
+      INSERT INTO log (tenant, writer, first_record, records, first_at, last_at, sealed)
+      VALUES (for_tenant, log_writer, grown - log_records, log_records, log_first_at, log_last_at, log_sealed);
     END $$;
 
     -- Removes those of these counters that stand at zero, unless they say when they last rose. Their rows are locked first, so
@@ -307,8 +340,21 @@ export const functions = `
     -- The same for a set that changes grants. On Citus it is made by the coordinator: what is notified there is heard.
     ${applyOrUndo('revise_or_undo')}
 
+    -- Appends to the evidence if nobody else has since the newest checkpoint was read.
+    CREATE FUNCTION put_checkpoint(if_size bigint, new_size bigint, new_at bigint, new_note text, new_sealed bytea,
+      positions bigint[], tenants bigint[], writers bigint[], sizes bigint[], roots bytea[])
+    RETURNS boolean LANGUAGE plpgsql AS $$
+    BEGIN
+      PERFORM pg_advisory_xact_lock(${advisoryLocks.checkpoint});
+      IF (SELECT max(size) FROM log_checkpoints) IS DISTINCT FROM if_size THEN RETURN false; END IF;
+      INSERT INTO log_checkpoints (size, at, note, sealed) VALUES (new_size, new_at, new_note, new_sealed);
+      INSERT INTO log_leaves (position, tenant, writer, size, root)
+      SELECT * FROM unnest(positions, tenants, writers, sizes, roots);
+      RETURN true;
+    END $$;
+
     CREATE FUNCTION create_tenant(new_id text, new_sealed bytea, new_keys json, new_applications json,
-      new_api_keys json)
+      new_api_keys json, ${logParameters})
     RETURNS bigint LANGUAGE plpgsql AS $$
     DECLARE
       made bigint;
@@ -321,6 +367,10 @@ export const functions = `
       INSERT INTO api_keys (tenant, key_id, application_id, hash, expires_at, sealed)
       SELECT made, r.* FROM json_to_recordset(new_api_keys)
         r(id text, application_id text, hash bytea, expires_at bigint, sealed bytea);
+      INSERT INTO log_owners (tenant, tenant_id) VALUES (made, new_id);
+      IF log_sealed IS NOT NULL THEN
+        PERFORM append_log(made, 0::smallint, log_records, log_first_at, log_last_at, log_sealed);
+      END IF;
       RETURN made;
     END $$;
 `

@@ -77,7 +77,7 @@ export const unpackSets = ({ tenant, count, bytes }: PackedSets): SealedSet[] =>
 }
 
 const packBlock = (block: SealedBlock | null): void => {
-  writer.add(block && block.records)
+  writer.add(block === null ? null : block.records)
   if (block === null) return
   writer.add(block.firstAt)
   writer.add(block.lastAt)
