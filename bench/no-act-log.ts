@@ -20,5 +20,5 @@ export class ActLog implements Public {
   isClosed: Real['isClosed'] = () => false
   flush: Real['flush'] = async () => {}
   readonly isStuck = false
-  readonly seal = undefined as never
+  recordsIn: Real['recordsIn'] = () => []
 }

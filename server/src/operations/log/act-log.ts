@@ -1,9 +1,11 @@
 import type { LogSeal } from '../../crypto/log-seal.ts'
 import { fillRandom } from '../../crypto/random.ts'
 import { type Act, recordsOf } from '../../domain/acts/act.ts'
+import { type LogRecord, recordsIn } from '../../domain/acts/block.ts'
 import { recordId, recordIdBase } from '../../domain/acts/record-id.ts'
 import type { Instant } from '../../domain/time/instant.ts'
 import { type Store, StoreUnavailableError } from '../../store/port.ts'
+import type { LogBlockRow } from '../../store/rows.ts'
 import type { LogPart } from '../../store/write-set.ts'
 import { ActsPart, bytesOf } from './acts-part.ts'
 import type { LogOwner } from './log-owner.ts'
@@ -66,8 +68,9 @@ export class ActLog {
     this.#base = recordIdBase(random)
   }
 
-  get seal(): LogSeal {
-    return this.#seal
+  /** The records of a stored block. Throws a TamperedError if it is not of this log. */
+  recordsIn({ keys: { tenantId } }: LogOwner, block: LogBlockRow): LogRecord[] {
+    return recordsIn(this.#seal.open(tenantId, block), { ...block, tenantId })
   }
 
   /** What a write set adds to the log for these acts. */
