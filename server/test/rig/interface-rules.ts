@@ -71,7 +71,7 @@ export const assertInterfaceRules = (
   const type = headers.get('content-type')?.split(';', 1)[0]
   assert.equal(type === undefined, declared.content === undefined, `${method} ${status} has a body or none`)
   const schema = type === undefined ? undefined : declared.content?.[type]?.schema
-  if (type === undefined || !type.includes('json')) return
+  if (type === undefined || !/[/+]json$/.test(type)) return
   assert.ok(schema !== undefined, `${method} answers with ${type}, which the document does not tell`)
   const validate = validatorOf(schema)
   assert.ok(

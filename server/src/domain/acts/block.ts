@@ -1,13 +1,11 @@
 import type { JsonObject } from '../json/json.ts'
 import { formatInstant, type Instant } from '../time/instant.ts'
-import { type Act, type ActResult, type TouchedToken, tokensPerRecord } from './act.ts'
+import { type Act, actResults, type TouchedToken, tokensPerRecord } from './act.ts'
 import { type RecordIdBase, recordId } from './record-id.ts'
 
 // How the log stores acts: one JSON document for all records that became durable together. What recurs in it (kinds, actors, addresses,
 // rules) is written once, and records point at it. Text is put together piece by piece: as objects for `JSON.stringify`, a record
 // would take three times as long, on the path of every read.
-
-const results: readonly ActResult[] = ['allowed', 'denied', 'failed']
 
 /** Collects records into a block. */
 export class BlockWriter {
@@ -36,7 +34,7 @@ export class BlockWriter {
     this.#begun ??= at
     if (at < this.#firstAt) this.#firstAt = at
     if (at > this.#lastAt) this.#lastAt = at
-    const head = `${at - this.#begun},"${act.traceId}",${this.#kind(act)},${this.#actor(act)},${this.#address(act)},${act.status},${results.indexOf(act.result)}`
+    const head = `${at - this.#begun},"${act.traceId}",${this.#kind(act)},${this.#actor(act)},${this.#address(act)},${act.status},${actResults.indexOf(act.result)}`
     if (tokens.length <= tokensPerRecord) {
       this.#append(`[${number},${head},${this.#tokens(tokens)}${detailsText(details)}]`)
       return
@@ -141,7 +139,15 @@ export type BlockPlace = {
 }
 
 /** One record (L2), as answers and exports show it. */
-export type LogRecord = JsonObject & { readonly at: string; readonly sequence: string }
+export type LogRecord = JsonObject & {
+  readonly at: string
+  readonly sequence: string
+  readonly trace_id: string
+  readonly actor: { readonly type: string; readonly id?: string }
+  readonly operation: string
+  readonly result: string
+  readonly entity_type: string
+}
 
 /**
  * The records of a block. The line of a record is a leaf of the log's tree, so whatever this returns for a version, and in which
@@ -187,7 +193,7 @@ const toRecord = (
     sequence,
     operation,
     ...(route !== null && { route }),
-    result: results[result] ?? 'failed',
+    result: actResults[result] ?? 'failed',
     ...(status !== 0 && { status }),
     entity_type: entityType,
     ...(entityId !== undefined && { entity_id: entityId }),
