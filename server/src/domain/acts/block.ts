@@ -140,6 +140,8 @@ export type BlockPlace = {
 
 /** One record (L2), as answers and exports show it. */
 export type LogRecord = JsonObject & {
+  /** Ids are in the order of time, and those of one process in the order of its acts. */
+  readonly id: string
   readonly at: string
   readonly sequence: string
   readonly trace_id: string

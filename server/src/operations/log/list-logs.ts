@@ -38,7 +38,7 @@ export const listLogs = async (
     records.length === size || examined === pace.logPageRecords || bytes > pace.pageBatchBytes
   const page = (isLast: boolean): LogPage => ({
     pagination: { page_size: size, ...(!isLast && { next: query.cursorAt(position) }) },
-    data: records.sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0)).map(entryOf),
+    data: records.sort((a, b) => (a.id < b.id ? 1 : -1)).map(entryOf),
   })
   for await (const run of readRecords(vault, reader, wanted, reading))
     for (const { writer, next, record } of run) {

@@ -91,7 +91,7 @@ const mergeRun = (writers: readonly WriterRecords[], backwards: boolean): LogSte
 const comesBefore = ({ head: one }: WriterRecords, { head: other }: WriterRecords, backwards: boolean) => {
   if (other?.record === undefined) return false
   if (one?.record === undefined) return true
-  return backwards ? one.record.at > other.record.at : one.record.at < other.record.at
+  return backwards ? one.record.id > other.record.id : one.record.id < other.record.id
 }
 
 /** The records of one writer that were read and not yet taken. */
