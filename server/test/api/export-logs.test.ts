@@ -22,8 +22,10 @@ const newTenant = async (vault: TestVault) => {
   /** Records of nothing in particular, stored. */
   const record = async (count: number): Promise<void> => {
     const { acts } = vault.service.vault
-    for (let index = 0; index < count; index++)
+    for (let index = 0; index < count; index++) {
       acts.note(owner, new Act(kind, { type: 'job' }, 'a-trace-of-a-test'))
+      if (index % 1_000 === 999) await acts.flush()
+    }
     await acts.flush()
   }
   return { tenantId, keys, record }

@@ -373,11 +373,11 @@ onSqliteAlone('pages of the log', 'storage is only read', vault => {
       inner.acts.note(owner, act)
       await inner.acts.flush()
     }
-    const { recordsIn } = inner.acts
+    const { open } = inner.acts
     let opened = 0
-    inner.acts.recordsIn = (...args) => {
+    inner.acts.open = (...args) => {
       opened++
-      return recordsIn.apply(inner.acts, args)
+      return open.apply(inner.acts, args)
     }
     try {
       const of = (day: number): string => new Date(begun + day * dayMs).toISOString()
@@ -395,7 +395,7 @@ onSqliteAlone('pages of the log', 'storage is only read', vault => {
       )
       assert.equal(opened, 6)
     } finally {
-      inner.acts.recordsIn = recordsIn
+      inner.acts.open = open
     }
   })
 })

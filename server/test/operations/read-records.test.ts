@@ -84,11 +84,11 @@ const vaultWith = ({ blocks, records }: Model) => {
             .slice(0, limit)
         : own.filter(({ first, records: count }) => first + count > from).slice(0, limit)
     })
-  const recordsIn = (_owner: unknown, block: LogBlockRow): LogRecord[] => {
+  const open = (_owner: unknown, block: LogBlockRow): readonly LogRecord[] => {
     opened.push(block)
     return records.get(block) ?? []
   }
-  return { vault: { store: { readLog }, acts: { recordsIn } } as unknown as Vault, opened }
+  return { vault: { store: { readLog }, acts: { open } } as unknown as Vault, opened }
 }
 
 const rangesOf = ({ blocks }: Model) =>

@@ -151,18 +151,33 @@ export type LogRecord = JsonObject & {
   readonly entity_type: string
 }
 
-/**
- * The records of a block. The line of a record is a leaf of the log's tree, so whatever this returns for a version, and in which
- * order, is frozen: a change of the form is a new version.
- */
-export const recordsIn = (text: string, { tenantId, writer, first, kept }: BlockPlace): LogRecord[] => {
-  const block = JSON.parse(text) as StoredBlock
-  if (block.v !== 1) throw new Error('the log has a block of a version that this release does not know')
-  const found: LogRecord[] = []
-  for (const [index, record] of block.records.entries())
-    if (kept === null || isKept(kept, index))
-      found.push(toRecord(block, record, tenantId, `${writer}.${first + found.length}`))
-  return found
+/** The records of a block that count. Each is made when it is asked for, because a block may hold ten thousand. */
+export class BlockRecords {
+  readonly length: number
+  readonly #block: StoredBlock
+  readonly #place: BlockPlace
+  /** Where the records that count are among those that were sealed, if some do not count. */
+  readonly #kept: readonly number[] | undefined
+
+  constructor(text: string, place: BlockPlace) {
+    const block = JSON.parse(text) as StoredBlock
+    if (block.v !== 1) throw new Error('the log has a block of a version that this release does not know')
+    const { kept } = place
+    this.#block = block
+    this.#place = place
+    this.#kept = kept === null ? undefined : [...block.records.keys()].filter(index => isKept(kept, index))
+    this.length = this.#kept?.length ?? block.records.length
+  }
+
+  /**
+   * The line of a record is a leaf of the log's tree, so whatever this returns for a version, and in which order, is frozen: a change
+   * of the form is a new version.
+   */
+  at(index: number): LogRecord | undefined {
+    const { tenantId, writer, first } = this.#place
+    const record = this.#block.records[this.#kept === undefined ? index : (this.#kept[index] ?? -1)]
+    return record && toRecord(this.#block, record, tenantId, `${writer}.${first + index}`)
+  }
 }
 
 const isKept = (kept: Uint8Array, index: number): boolean =>

@@ -1,7 +1,7 @@
 import type { LogSeal } from '../../crypto/log-seal.ts'
 import { fillRandom } from '../../crypto/random.ts'
 import { type Act, recordsOf } from '../../domain/acts/act.ts'
-import { type LogRecord, recordsIn } from '../../domain/acts/block.ts'
+import { BlockRecords, type LogRecord } from '../../domain/acts/block.ts'
 import { recordId, recordIdBase } from '../../domain/acts/record-id.ts'
 import type { Instant } from '../../domain/time/instant.ts'
 import { type Store, StoreUnavailableError } from '../../store/port.ts'
@@ -69,8 +69,16 @@ export class ActLog {
   }
 
   /** The records of a stored block. Throws a TamperedError if it is not of this log. */
-  recordsIn({ keys: { tenantId } }: LogOwner, block: LogBlockRow): LogRecord[] {
-    return recordsIn(this.#seal.open(tenantId, block), { ...block, tenantId })
+  recordsIn(owner: LogOwner, block: LogBlockRow): LogRecord[] {
+    const records = this.open(owner, block)
+    return Array.from({ length: records.length }, (_, index) => records.at(index)).filter(
+      record => record !== undefined,
+    )
+  }
+
+  /** The same, for who does not need all of them at once. */
+  open({ keys: { tenantId } }: LogOwner, block: LogBlockRow): Pick<BlockRecords, 'length' | 'at'> {
+    return new BlockRecords(this.#seal.open(tenantId, block), { ...block, tenantId })
   }
 
   /** What a write set adds to the log for these acts. */

@@ -35,9 +35,12 @@ const bytesAtATime = 1 << 20
 const blocksAtATimeMax = 64
 const blocksAtFirst = 4
 
+/** Steps that are made before others get a turn. */
+const stepsPerRun = 256
+
 /**
- * Reads records by time: the writers are merged, and the records of each stay in the order of their numbers. Yields steps in runs
- * that memory can hold, and gives turns between blocks.
+ * Reads records by time: the writers are merged, and the records of each stay in the order of their numbers. Yields steps in runs,
+ * and gives turns between runs and between blocks.
  */
 export async function* readRecords(
   vault: Pick<Vault, 'store' | 'acts'>,
@@ -45,6 +48,7 @@ export async function* readRecords(
   ranges: readonly LogRange[],
   reading: Reading,
 ): AsyncGenerator<readonly LogStep[]> {
+  const { tenantNumber, work } = reader
   const { backwards } = reading
   const writers = ranges.map(range => new WriterRecords(vault, reader, range, reading))
   let limit = blocksAtFirst
@@ -52,17 +56,20 @@ export async function* readRecords(
     const hungry = writers.filter(({ needsBlocks }) => needsBlocks)
     if (hungry.length > 0) {
       const cursors = hungry.map(({ cursor }) => cursor)
-      const blocks = await vault.store.readLog(reader.tenantNumber, cursors, { limit, backwards })
+      const blocks = await vault.store.readLog(tenantNumber, cursors, { limit, backwards })
       for (const writer of hungry) writer.take(blocks.filter(block => block.writer === writer.cursor.writer))
       limit = blocksLike(blocks, hungry.length)
     }
     for (const writer of writers)
       while (writer.needsOpening) {
-        if (!reader.work.hasTurn) await reader.work.turn()
+        if (!work.hasTurn) await work.turn()
         writer.open()
       }
-    if (writers.every(({ isOver }) => isOver)) return
-    if (!writers.some(({ needsBlocks }) => needsBlocks)) yield mergeRun(writers, backwards)
+    if (writers.some(({ needsBlocks }) => needsBlocks)) continue
+    const live = writers.filter(({ head }) => head !== undefined)
+    if (live.length === 0) return
+    if (!work.hasTurn) await work.turn()
+    yield mergeRun(live, backwards)
   }
 }
 
@@ -72,17 +79,17 @@ const blocksLike = (blocks: readonly LogBlockRow[], writers: number): number => 
   return Math.max(1, Math.min(fitting, blocksAtATimeMax))
 }
 
-/** As many steps as can be put in order before a writer has to be asked for more. */
+/** Steps in order, until a writer has to open its next block. */
 const mergeRun = (writers: readonly WriterRecords[], backwards: boolean): LogStep[] => {
   const run: LogStep[] = []
-  const live = writers.filter(({ isOver }) => !isOver)
-  while (live.every(writer => writer.head !== undefined)) {
-    let first = live[0]
-    for (const writer of live)
+  while (run.length < stepsPerRun) {
+    let first = writers[0]
+    for (const writer of writers)
       if (first !== undefined && comesBefore(writer, first, backwards)) first = writer
     const step = first?.shift()
     if (step === undefined) break
     run.push(step)
+    if (first?.head === undefined) break
   }
   return run
 }
@@ -96,6 +103,7 @@ const comesBefore = ({ head: one }: WriterRecords, { head: other }: WriterRecord
 
 /** The records of one writer that were read and not yet taken. */
 class WriterRecords {
+  head: LogStep | undefined
   readonly #vault: Pick<Vault, 'acts'>
   readonly #reader: LogReader
   readonly #range: LogRange
@@ -103,8 +111,8 @@ class WriterRecords {
   /** Where the blocks that were not read yet begin. */
   #from: number
   #blocks: LogBlockRow[] = []
-  #steps: LogStep[] = []
-  #taken = 0
+  #opened: { readonly first: number; readonly records: ReturnType<Vault['acts']['open']> } | undefined
+  #next = 0
   #isExhausted = false
 
   constructor(vault: Pick<Vault, 'acts'>, reader: LogReader, range: LogRange, reading: Reading) {
@@ -119,19 +127,6 @@ class WriterRecords {
     return { writer: this.#range.writer, from: this.#from }
   }
 
-  get head(): LogStep | undefined {
-    return this.#steps[this.#taken]
-  }
-
-  shift(): LogStep | undefined {
-    const step = this.#steps[this.#taken++]
-    if (this.#taken === this.#steps.length) {
-      this.#steps = []
-      this.#taken = 0
-    }
-    return step
-  }
-
   get needsOpening(): boolean {
     return this.head === undefined && this.#blocks.length > 0
   }
@@ -140,10 +135,6 @@ class WriterRecords {
     const { first, end } = this.#range
     const isRead = this.#isExhausted || (this.#reading.backwards ? this.#from <= first : this.#from >= end)
     return this.head === undefined && this.#blocks.length === 0 && !isRead
-  }
-
-  get isOver(): boolean {
-    return this.head === undefined && this.#blocks.length === 0 && !this.needsBlocks
   }
 
   take(blocks: readonly LogBlockRow[]): void {
@@ -167,14 +158,33 @@ class WriterRecords {
       this.#isExhausted = true
       this.#blocks = []
     } else if (isTooOld(block, within) || isTooNew(block, within)) {
-      this.#steps = [{ writer, next: backwards ? block.first : until, record: undefined }]
+      this.head = { writer, next: backwards ? block.first : until, record: undefined }
     } else {
-      const steps = this.#vault.acts
-        .recordsIn(this.#reader, block)
-        .map((record, index) => ({ writer, next: block.first + index + (backwards ? 0 : 1), record }))
-        .slice(Math.max(0, first - block.first), Math.max(0, end - block.first))
-      this.#steps = backwards ? steps.reverse() : steps
+      this.#opened = { first: block.first, records: this.#vault.acts.open(this.#reader, block) }
+      this.#next = backwards ? Math.min(until, end) - 1 : Math.max(block.first, first)
+      this.#makeHead()
     }
+  }
+
+  shift(): LogStep | undefined {
+    const { head } = this
+    this.#makeHead()
+    return head
+  }
+
+  #makeHead(): void {
+    const { writer, first, end } = this.#range
+    const number = this.#next
+    const { first: from = end, records } = this.#opened ?? {}
+    const record = number >= Math.max(first, from) && number < end ? records?.at(number - from) : undefined
+    if (record === undefined) {
+      this.head = undefined
+      this.#opened = undefined
+      return
+    }
+    const { backwards } = this.#reading
+    this.#next += backwards ? -1 : 1
+    this.head = { writer, next: backwards ? number : number + 1, record }
   }
 }
 
