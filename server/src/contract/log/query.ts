@@ -15,7 +15,8 @@ export type LogPageQuery = { readonly filter: LogFilter; readonly start?: string
 /** Without a size, an export has all records. */
 export type LogExportQuery = Omit<LogPageQuery, 'size'> & { readonly size?: number }
 
-const filterParameters: readonly QueryParameter[] = [
+/** Also the options of the commands that read a log. */
+export const logFilterParameters: readonly QueryParameter[] = [
   { name: 'entity_type', schema: choice(entityTypes), description: 'What was acted on.' },
   { name: 'entity_id', schema: Type.String(), description: 'The id of what was acted on.' },
   { name: 'start_date', schema: Type.String(), description: `The earliest time, such as ${dateForms}.` },
@@ -35,7 +36,7 @@ const pageSizes = { minimum: 1, maximum: limits.logPageSizeMax, default: limits.
 const exportSizes = { minimum: 1, maximum: Number.MAX_SAFE_INTEGER }
 
 export const logPageParameters: readonly QueryParameter[] = [
-  ...filterParameters,
+  ...logFilterParameters,
   {
     name: 'start',
     schema: Type.String(),
@@ -45,7 +46,7 @@ export const logPageParameters: readonly QueryParameter[] = [
 ]
 
 export const logExportParameters: readonly QueryParameter[] = [
-  ...filterParameters,
+  ...logFilterParameters,
   {
     name: 'start',
     schema: Type.String(),

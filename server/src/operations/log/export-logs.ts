@@ -23,7 +23,8 @@ export class LogExport {
   readonly #vault: Vault
   readonly #reader: LogReader
   readonly #query: LogQuery
-  readonly #position: Map<number, number>
+  /** Where the text that was handed on ends. */
+  #position: LogPosition
   #left: number
 
   /** Throws 400 if the start is not a cursor of such an export. */
@@ -31,53 +32,65 @@ export class LogExport {
     this.#vault = vault
     this.#reader = reader
     this.#query = new LogQuery(vault, reader, 'export', filter)
-    this.#position = new Map<number, number>(this.#query.positionOf(start))
+    this.#position = this.#query.positionOf(start) ?? new Map()
     this.#left = size ?? Number.POSITIVE_INFINITY
   }
 
+  /** Whether it has as many records as were asked for. */
   get isOver(): boolean {
     return this.#left === 0
   }
 
+  /** The line with the cursor that goes on after the text that was handed on. */
+  get cursorLine(): string {
+    return this.#cursorLineAt(this.#position)
+  }
+
   /**
-   * The lines, in pieces, from where the last call ended up to what is stored now. The last one is a cursor, unless there was nothing:
-   * then none is needed, except with `endsAnyway`.
+   * The lines, in pieces, from where the text ended that was handed on before, up to what is stored now. The last one is a cursor,
+   * unless there was nothing: then there is one only with `endsAnyway`. After a fault, another call goes on.
    */
   async *lines({ endsAnyway = true } = {}): AsyncGenerator<string> {
     const reading = { within: this.#query.within, backwards: false }
     const isMeant = logMatcher(this.#query.filter)
+    const position = new Map(this.#position)
+    let left = this.#left
     let piece = ''
     let shown = 0
     let examined = 0
-    for await (const { ranges, evidence } of this.#stages()) {
+    const handOn = (): string => {
+      this.#position = new Map(position)
+      this.#left = left
+      const text = piece
+      piece = ''
+      return text
+    }
+    stages: for await (const { ranges, evidence } of this.#stages()) {
       const wanted = await rangesWithin(this.#vault, this.#reader, ranges, reading)
-      for (const { writer, first } of wanted) this.#position.set(writer, first)
-      for await (const run of readRecords(this.#vault, this.#reader, wanted, reading)) {
+      for (const { writer, first } of wanted) position.set(writer, first)
+      for await (const run of readRecords(this.#vault, this.#reader, wanted, reading))
         for (const { writer, next, record } of run) {
-          if (this.isOver) break
-          this.#position.set(writer, next)
+          if (left === 0) break stages
+          position.set(writer, next)
           examined++
           if (record !== undefined && isMeant(record)) {
             piece += `${lineOf(record)}\n`
             shown++
-            this.#left--
+            left--
           }
           const isCursorDue = shown === linesPerCursor || examined === recordsPerCursor
           if (isCursorDue) {
-            piece += this.#cursorLine()
+            piece += this.#cursorLineAt(position)
             shown = 0
             examined = 0
           }
-          if (!isCursorDue && piece.length < pieceLength) continue
-          yield piece
-          piece = ''
+          if (isCursorDue || piece.length >= pieceLength) yield handOn()
         }
-        if (this.isOver) break
-      }
       piece += evidence
     }
-    if (shown > 0 || endsAnyway) piece += this.#cursorLine()
-    if (piece !== '') yield piece
+    if (shown > 0 || endsAnyway) piece += this.#cursorLineAt(position)
+    if (piece !== '') yield handOn()
+    else handOn()
   }
 
   /**
@@ -97,8 +110,8 @@ export class LogExport {
     }))
   }
 
-  #cursorLine(): string {
-    return `${JSON.stringify({ next: this.#query.cursorAt(this.#position) })}\n`
+  #cursorLineAt(position: LogPosition): string {
+    return `${JSON.stringify({ next: this.#query.cursorAt(position) })}\n`
   }
 }
 
