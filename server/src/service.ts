@@ -11,6 +11,7 @@ import { cors } from './http/cors.ts'
 import { idempotency, type KeysInFlight } from './http/idempotency.ts'
 import { refusalLog } from './http/send-problem.ts'
 import { type Address, buildServer } from './http/server.ts'
+import { sourceOf } from './http/source-address.ts'
 import { allOf, type JobTimer, jobTimer, runJobs } from './jobs/job-timer.ts'
 import { leases } from './jobs/lease.ts'
 import { frequentUpkeep, lastUpkeep, upkeep } from './jobs/upkeep.ts'
@@ -38,7 +39,10 @@ export type Service = {
 }
 
 /** How the service behaves, whatever storage and key provider it uses. */
-export type ServiceSettings = Pick<Config, 'headerPrefix' | 'idempotencyStrict' | 'corsOrigins' | 'rateLimit'>
+export type ServiceSettings = Pick<
+  Config,
+  'headerPrefix' | 'idempotencyStrict' | 'corsOrigins' | 'rateLimit' | 'trustedProxies'
+>
 
 /** What the workers of one machine, each its own process, share. */
 export type SharedAcrossWorkers = {
@@ -80,6 +84,7 @@ export const buildService = async (parts: {
     }),
     rateLimit: rateLimit(settings.rateLimit && (shared?.takeShare ?? rateBuckets(settings.rateLimit, clock))),
     cors: cors(settings.corsOrigins, headerPrefix),
+    sourceOf: sourceOf(settings.trustedProxies),
     scheduler,
     noteRefusal: refusalLog(log),
     memory,

@@ -29,6 +29,10 @@ const declared = [
   { name: 'header-prefix', help: 'first word of the headers', fallback: 'SVC' },
   { name: 'cors-origins', help: 'origins whose pages may use public keys, comma-separated (none)' },
   {
+    name: 'trusted-proxies',
+    help: 'addresses and networks whose X-Forwarded-For is believed, comma-separated (none)',
+  },
+  {
     name: 'idempotency-strict',
     help: 'true: answer 422 to a key reused with another body',
     fallback: 'false',

@@ -212,6 +212,34 @@ onEveryEngine('list the log', vault => {
     )
   })
 
+  test('lists and searches are recorded with fields and operators, never with keys or values (L2)', async () => {
+    const { keys } = await newTenant(vault())
+    const card = 'container:/a/* AND (metadata.secret:x OR NOT data:y) created_at:[2026-01-01 TO *]'
+    granted(await vault().get('/tokens?id=a&metadata.secret=x&metadata.other=y&type=card', keys.owner))
+    granted(await vault().get('/v2/tokens?container=/a/&fingerprint=x', keys.owner))
+    granted(await vault().get('/tokens', keys.owner))
+    granted(await vault().post('/tokens/search', keys.owner, { query: card }))
+    granted(await vault().post('/v2/tokens/search', keys.owner, { query: 'id:x' }))
+    await vault().service.vault.acts.flush()
+    const records = (await logPages(vault(), keys.manager, 'entity_type=token')).flat().toReversed()
+    assert.deepEqual(
+      records.map(({ operation, query }) => [operation, query]),
+      [
+        ['listTokens', { fields: ['id', 'type', 'metadata.*'], operators: [] }],
+        ['listTokensByCursor', { fields: ['container', 'fingerprint'], operators: [] }],
+        ['listTokens', undefined],
+        [
+          'searchTokens',
+          {
+            fields: ['container', 'metadata.*', 'data', 'created_at'],
+            operators: ['AND', 'wildcard', 'OR', 'NOT', 'range'],
+          },
+        ],
+        ['searchTokensByCursor', { fields: ['id'], operators: [] }],
+      ],
+    )
+  })
+
   test('no page and no export holds a value, a metadata value, a key or its text (L2)', async () => {
     const { keys } = await newTenant(vault())
     const canaries = [

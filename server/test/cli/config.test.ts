@@ -148,6 +148,14 @@ const table: {
     ],
   },
   {
+    name: 'trusted-proxies',
+    key: 'trustedProxies',
+    values: ['10.0.0.7', '10.0.0.0/8, fd00::/8', '::1,'],
+    show: c => c.trustedProxies,
+    shown: [['10.0.0.7'], ['10.0.0.0/8', 'fd00::/8'], ['::1']],
+    bad: ['proxy', '10.0.0', '10.0.0.0/33', 'fd00::/129', '10.0.0.0/', '10.0.0.0/8/8', 'fe80::1%eth0', '/8'],
+  },
+  {
     name: 'idempotency-strict',
     key: 'idempotencyStrict',
     values: ['true', 'false', 'true'],
@@ -378,6 +386,7 @@ describe('settings', () => {
       logLevel: 'info',
       headerPrefix: 'svc',
       corsOrigins: [],
+      trustedProxies: [],
       idempotencyStrict: false,
       rateLimit: undefined,
       limits: {},

@@ -37,6 +37,7 @@ const service: readonly SettingName[] = [
   'log-level',
   'header-prefix',
   'cors-origins',
+  'trusted-proxies',
   'idempotency-strict',
   'rate-limit',
   'rate-limit-burst',
