@@ -1,7 +1,7 @@
 import { declareEndpoints } from '../endpoint.ts'
 import { Type } from '../type.ts'
 import { logExportParameters, logPageParameters } from './query.ts'
-import { LogEntityTypes, LogPage } from './schemas.ts'
+import { LogEntityType, LogPage } from './schemas.ts'
 
 export const logEndpoints = declareEndpoints({
   listLogs: {
@@ -24,7 +24,7 @@ export const logEndpoints = declareEndpoints({
     path: '/logs/entity-types',
     permission: 'log:read',
     logs: { entityType: 'log' },
-    reply: LogEntityTypes,
+    reply: Type.Array(LogEntityType),
     status: 200,
   },
 

@@ -24,7 +24,10 @@ export const LogEntry = Type.Object({
     key_id: Type.Optional(Type.String({ format: 'uuid' })),
   }),
   source: Type.Optional(Type.Object({ ip: Type.String() })),
-  sequence: Type.String({ description: '<writer>.<n>; without gaps for each writer.' }),
+  sequence: Type.String({
+    description:
+      'The number of the writer, a dot, and the number of the record, which has no gaps in each writer.',
+  }),
   operation: Type.String({
     description: "The endpoint's operationId, the command's words or the job's name.",
   }),
@@ -57,6 +60,4 @@ export const LogPage = Type.Object({
   data: Type.Array(LogEntry),
 })
 
-export const LogEntityTypes = Type.Array(
-  Type.Object({ display_name: Type.String(), value: choice(entityTypes) }),
-)
+export const LogEntityType = Type.Object({ display_name: Type.String(), value: choice(entityTypes) })
