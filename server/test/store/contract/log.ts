@@ -165,6 +165,30 @@ export const logContract = (open: OpenStore): void => {
       await requireGapless(tenant)
     })
 
+    test('records that cannot be sealed fail alone, with their set (L1)', async () => {
+      const tenant = await rig.newTenant()
+      const unsealed = {
+        records: 1,
+        bytes: 1,
+        sealWith: () => {
+          throw new Error('no key')
+        },
+      }
+      const broken = { ...insertion(tenant, 'broken'), log: unsealed }
+      const results = await Promise.allSettled([
+        rig.store.commit(broken),
+        rig.store.commit(insertion(tenant, 'a', 'created a')),
+        rig.store.commit({ ...recorded(tenant), log: unsealed }),
+      ])
+      assert.deepEqual(
+        results.map(({ status }) => status),
+        ['rejected', 'fulfilled', 'rejected'],
+      )
+      assert.equal(await rig.store.getToken(tenant, 'broken'), undefined)
+      assert.deepEqual(await lines(tenant), ['created a'])
+      await requireGapless(tenant)
+    })
+
     test('records need no living tenant unless their set changes something else (L1)', async () => {
       const tenant = await rig.newTenant()
       const answers = await Promise.all([
@@ -305,7 +329,7 @@ export const logContract = (open: OpenStore): void => {
 
       test('the limit counts for each writer, and a writer without records gives none (L5)', async () => {
         const log = await growing(['a'], ['b'], ['c'])
-        const cursors = [31, log.writer, 30].map(writer => ({ writer, from: 0 }))
+        const cursors = [101, log.writer, 100].map(writer => ({ writer, from: 0 }))
         const blocks = await rig.store.readLog(log.tenant, cursors, { limit: 2 })
         assert.deepEqual(blocks.flatMap(linesOf), ['a', 'b'])
         assert.deepEqual(await rig.store.readLog(log.tenant, [], { limit: 2 }), [])
