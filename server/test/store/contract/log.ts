@@ -87,8 +87,13 @@ export const logContract = (open: OpenStore): void => {
 
     test('sets that come together share one block, sealed once, in their order (L3)', async () => {
       const tenant = await rig.newTenant()
-      const sets = Array.from({ length: 20 }, (_, n) => insertion(tenant, `t${n}`, `created t${n}`))
+      const parts = Array.from({ length: 20 }, (_, n) => logOf([`created t${n}`]))
+      const sets = parts.map((log, n) => ({ ...insertion(tenant, `t${n}`), log }))
       await Promise.all(sets.map(set => rig.write(set)))
+      assert.equal(
+        parts.reduce((sum, { seals }) => sum + seals, 0),
+        1,
+      )
       const blocks = await wholeLog(tenant)
       assert.deepEqual(
         blocks.flatMap(linesOf),
