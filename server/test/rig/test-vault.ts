@@ -207,14 +207,14 @@ const bornWith = (vault: Vault, settings: Partial<TenantSettings>): Vault => ({
   ...vault,
   store: {
     ...vault.store,
-    createTenant: wish => {
+    createTenant: (wish, log) => {
       const row = { tenant: 0, revision: 1, ...wish }
       const tenant = openTenant(vault.vaultKeys, row)
       const sealed = sealTenant(vault.vaultKeys, {
         ...tenant,
         settings: { ...tenant.settings, ...settings },
       })
-      return vault.store.createTenant({ ...wish, sealed })
+      return vault.store.createTenant({ ...wish, sealed }, log)
     },
   },
 })

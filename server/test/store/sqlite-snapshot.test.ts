@@ -5,7 +5,7 @@ import { after, before, beforeEach, describe, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Store } from '../../src/store/port.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
-import { logOf } from '../rig/log-parts.ts'
+import { logOf, madeTenantLog } from '../rig/log-parts.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
 import { bytes, insertion, pendingAfter, tokenRow, transientRow, writeSet } from './contract/rig.ts'
 import { openedSqlite } from './opened-sqlite.ts'
@@ -18,13 +18,16 @@ describe('a snapshot shared by reads (sqlite)', () => {
   let outsider: DatabaseSync
   before(async () => {
     store = openSqlite({ path, writing: 'inline' })
-    tenant = await store.createTenant({
-      id: 'a tenant',
-      sealed: bytes('sealed'),
-      keys: [],
-      applications: [],
-      apiKeys: [],
-    })
+    tenant = await store.createTenant(
+      {
+        id: 'a tenant',
+        sealed: bytes('sealed'),
+        keys: [],
+        applications: [],
+        apiKeys: [],
+      },
+      madeTenantLog(),
+    )
     await create('token')
     outsider = new DatabaseSync(path, { timeout: 5_000 })
   })

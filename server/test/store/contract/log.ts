@@ -5,7 +5,7 @@ import type { Store } from '../../../src/store/port.ts'
 import type { LogBlockRow, LogTreeRow } from '../../../src/store/rows.ts'
 import { operatorLog } from '../../../src/store/rows.ts'
 import type { WriteSet } from '../../../src/store/write-set.ts'
-import { linesOf, logOf } from '../../rig/log-parts.ts'
+import { linesOf, logOf, tenantMade } from '../../rig/log-parts.ts'
 import { bytes, type OpenStore, StoreRig, tokenRow, writeSet } from './rig.ts'
 
 /** L1, L3, L4, L7: what storage promises of the log. */
@@ -34,7 +34,13 @@ export const logContract = (open: OpenStore): void => {
       return store.readLog(tenant, cursors, { limit: 10_000 })
     }
 
-    const lines = async (tenant: number): Promise<string[]> => (await wholeLog(tenant)).flatMap(linesOf)
+    /** All records but the first, of the tenant's creation. */
+    const lines = async (tenant: number): Promise<string[]> =>
+      (await wholeLog(tenant)).flatMap(linesOf).filter(text => text !== tenantMade)
+
+    /** A log that begins empty: records need no tenant. */
+    let unused = 1_000_000
+    const emptyLog = (): number => ++unused
 
     /** Some engines return buffers, which equal arrays only by content. */
     const assertEqual = (actual: unknown, expected: unknown): void =>
@@ -56,7 +62,7 @@ export const logContract = (open: OpenStore): void => {
 
     /** The log of one writer, with these blocks. */
     const growing = async (...blocks: string[][]): Promise<{ tenant: number; writer: number }> => {
-      const tenant = await rig.newTenant()
+      const tenant = emptyLog()
       for (const texts of blocks) await rig.write(recorded(tenant, ...texts))
       const [head] = await rig.store.listLogHeads(tenant)
       assert.ok(head)
@@ -81,7 +87,8 @@ export const logContract = (open: OpenStore): void => {
       const tenant = await rig.newTenant()
       await rig.write(insertion(tenant, 'a', 'created a', 'and noted it'))
       const again = await rig.again()
-      assert.deepEqual((await wholeLog(tenant, again)).flatMap(linesOf), ['created a', 'and noted it'])
+      const blocks = await wholeLog(tenant, again)
+      assert.deepEqual(blocks.flatMap(linesOf), [tenantMade, 'created a', 'and noted it'])
       assert.ok(await again.getToken(tenant, 'a'))
     })
 
@@ -94,17 +101,16 @@ export const logContract = (open: OpenStore): void => {
         parts.reduce((sum, { seals }) => sum + seals, 0),
         1,
       )
-      const blocks = await wholeLog(tenant)
+      const blocks = (await wholeLog(tenant)).filter(({ records }) => records > 1)
       assert.deepEqual(
         blocks.flatMap(linesOf),
         sets.map((_, n) => `created t${n}`),
       )
       assert.equal(blocks.length, 1)
-      assert.equal(blocks[0]?.records, 20)
     })
 
     test('a block says between which times its records were made (L5)', async () => {
-      const tenant = await rig.newTenant()
+      const tenant = emptyLog()
       await Promise.all([5, 3, 9].map(at => rig.write(writeSet(tenant, { log: logOf([`at ${at}`], at) }))))
       const blocks = await wholeLog(tenant)
       assert.equal(Math.min(...blocks.map(({ firstAt }) => firstAt)), 3)
@@ -265,7 +271,7 @@ export const logContract = (open: OpenStore): void => {
     })
 
     test('a reader that follows its cursor misses nothing that is committed meanwhile (L3)', async () => {
-      const tenant = await rig.newTenant()
+      const tenant = emptyLog()
       const other = await rig.again()
       const writes = Promise.all(
         Array.from({ length: 150 }, (_, n) =>
@@ -402,7 +408,7 @@ export const logContract = (open: OpenStore): void => {
       })
 
       test('a cut of many blocks takes them all (L7)', async () => {
-        const tenant = await rig.newTenant()
+        const tenant = emptyLog()
         for (let n = 0; n < 230; n++) await rig.write(recorded(tenant, `${n}`))
         for (const { writer, size } of await rig.store.listLogHeads(tenant)) {
           const log = { tenant, writer }
