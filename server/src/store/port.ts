@@ -63,6 +63,8 @@ export type Store = StandaloneWrites & {
   ): Promise<{ counters: Counter[]; expired: ReadonlyMap<string, number> }>
   readCounters(tenant: number, names: readonly string[]): Promise<Counter[]>
   listCounters(tenant: number): Promise<Counter[]>
+  /** How many transient fields of each tenant are due. */
+  countDueTransients(pending: PendingDeadlines): Promise<{ tenant: number; due: number }[]>
   /** When the newest token of any tenant was created, according to the counters. */
   newestTokenAt(): Promise<number | undefined>
 
