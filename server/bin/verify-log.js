@@ -409,6 +409,8 @@ class Export {
   #heads = []
   #last
   #isEnded = false
+  /** Whether the last checkpoint was refused: that nothing vouches for what is before it needs no finding of its own. */
+  #isBroken = false
   #lines = 0
   #records = 0
 
@@ -489,7 +491,12 @@ class Export {
       (hasRoot ? root !== undefined && proof !== undefined && isSize(index) : edgeTexts !== undefined) &&
       (edgeTexts === undefined || edge?.length === countOnes(size)) &&
       (root === undefined || edge === undefined || rootOf(edge).equals(root))
-    if (!isSound) return this.#find('altered', 'the head is malformed')
+    if (!isSound) {
+      const state = this.#writers.get(writer)
+      // So that its records are not said to have no head.
+      if (state !== undefined) state.proven = state.size
+      return this.#find('altered', 'the head is malformed')
+    }
 
     if (!this.#writers.has(writer)) this.#writers.set(writer, edge === undefined ? newWriter(0, []) : newWriter(size, [...edge]))
     const state = this.#writers.get(writer)
@@ -518,10 +525,13 @@ class Export {
   async #checkpoint({ note, from, proof: proofTexts }) {
     const heads = this.#heads
     this.#heads = []
+    this.#isEnded = false
+    this.#isBroken = true
     const proof = toHashes(proofTexts)
     if (typeof note !== 'string' || !isSize(from) || proof === undefined) return this.#find('altered', 'the checkpoint is malformed')
     const checkpoint = openCheckpoint(note, this.#key)
     if (checkpoint.wrong !== undefined) return this.#find('altered', `the checkpoint is not good: ${checkpoint.wrong}`)
+    this.#isBroken = false
     const older = this.#last
     this.#last = checkpoint
     if (older !== undefined) this.#continue(older, checkpoint, from, proof)
@@ -573,7 +583,8 @@ class Export {
     }
     for (const { writer, size } of this.#heads)
       this.#report.find('cut', `tenant ${this.#tenant}, writer ${writer}`, `the checkpoint that vouches for its head at ${size} is missing`)
-    if (this.#last === undefined) this.#report.find('cut', 'export', 'it has no checkpoint that is good')
+    if (this.#isBroken) return
+    if (this.#last === undefined) this.#report.find('cut', 'export', 'it has no checkpoint')
     else if (!this.#isEnded) this.#report.find('cut', 'export', 'its end is missing: it does not stop with a checkpoint that says what the log consists of')
     this.#anchor?.judge(this.#last)
     if (this.#report.code === 0) this.#report.say(this.#summary())
