@@ -133,9 +133,10 @@ export class LogEvidence {
 
   /**
    * The export of a tenant, as lines: what was not told up to checkpoint `after` (an index), with an edge where retention has removed
-   * what came before, or with `edges` at every head.
+   * what came before, or with `edges` at every head. Checkpoint
+   * `leaveOut` is left out.
    */
-  export(tenantId: string, { after = -1, edges = false } = {}): string[] {
+  export(tenantId: string, { after = -1, edges = false, leaveOut = -1 } = {}): string[] {
     const out: string[] = []
     const say = (line: object): void => void out.push(JSON.stringify(line))
     const told = new Map<number, number>()
@@ -143,7 +144,7 @@ export class LogEvidence {
     for (const { writer, size } of this.#writersAt(tenantId, since)) told.set(writer, size)
     let from = since
     for (const [at, { size: upTo }] of this.#checkpoints.entries()) {
-      if (at <= after) continue
+      if (at <= after || at === leaveOut) continue
       const heads = this.#heads.filter(
         head => head.tenantId === tenantId && head.index >= from && head.index < upTo,
       )
