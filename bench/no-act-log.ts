@@ -21,4 +21,5 @@ export class ActLog implements Public {
   flush: Real['flush'] = async () => {}
   readonly isStuck = false
   recordsIn: Real['recordsIn'] = () => []
+  readonly seal = undefined as never
 }

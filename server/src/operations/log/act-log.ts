@@ -68,6 +68,10 @@ export class ActLog {
     this.#base = recordIdBase(random)
   }
 
+  get seal(): LogSeal {
+    return this.#seal
+  }
+
   /** The records of a stored block. Throws a TamperedError if it is not of this log. */
   recordsIn({ keys: { tenantId } }: LogOwner, block: LogBlockRow): LogRecord[] {
     return recordsIn(this.#seal.open(tenantId, block), { ...block, tenantId })
