@@ -247,7 +247,7 @@ type vector struct {
 	Text  string      `json:"text"`
 	Note  string      `json:"note"`
 	Key   string      `json:"key"`
-	// SeedKey is the signer in Go's encoding, so that Go can make the same note.
+	// Signer is the private key in Go's encoding, so that Go can make the same note.
 	Signer string `json:"signer"`
 }
 

@@ -101,7 +101,8 @@ const grow = (edge, size, leaf) => {
   edge.push(hash)
 }
 
-const rootOf = edge => (edge.length === 0 ? sha256() : edge.reduceRight((right, left) => nodeHash(left, right)))
+const rootOf = edge =>
+  edge.length === 0 ? sha256() : edge.reduceRight((right, left) => nodeHash(left, right))
 
 /** Sizes may be beyond 32 bits. */
 const countOnes = size => BigInt(size).toString(2).replaceAll('0', '').length
@@ -121,7 +122,9 @@ const includedRoot = (leaf, index, size, proof) => {
   const left = leftSize(size)
   const isLeft = index < left
   const rest = proof.slice(0, -1)
-  const root = isLeft ? includedRoot(leaf, index, left, rest) : includedRoot(leaf, index - left, size - left, rest)
+  const root = isLeft
+    ? includedRoot(leaf, index, left, rest)
+    : includedRoot(leaf, index - left, size - left, rest)
   return root && (isLeft ? nodeHash(root, beside) : nodeHash(beside, root))
 }
 
@@ -172,15 +175,19 @@ const toSize = text => {
 
 const lineBytesMax = 16 * 2 ** 20
 
-/** The lines of a stream without their ends, and whether each had one. A line beyond the limit comes as undefined. */
+/**
+ * The lines of a stream without their ends, and whether each had one. A line beyond the limit comes as undefined. They come as arrays,
+ * since a promise for each would take longer than the line.
+ */
 async function* linesOf(stream) {
   let parts = []
   let bytes = 0
   for await (const chunk of stream) {
+    const lines = []
     let start = 0
     for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, start)) {
       parts.push(chunk.subarray(start, end))
-      yield { line: bytes + end - start > lineBytesMax ? undefined : parts.length === 1 ? parts[0] : Buffer.concat(parts), isWhole: true }
+      lines.push({ line: joined(parts, bytes + end - start), isWhole: true })
       parts = []
       bytes = 0
       start = end + 1
@@ -188,9 +195,13 @@ async function* linesOf(stream) {
     bytes += chunk.length - start
     if (bytes > lineBytesMax) parts = []
     else if (start < chunk.length) parts.push(chunk.subarray(start))
+    yield lines
   }
-  if (bytes > 0) yield { line: bytes > lineBytesMax ? undefined : Buffer.concat(parts), isWhole: false }
+  if (bytes > 0) yield [{ line: joined(parts, bytes), isWhole: false }]
 }
+
+const joined = (parts, bytes) =>
+  bytes > lineBytesMax ? undefined : parts.length === 1 ? parts[0] : Buffer.concat(parts)
 
 // ---- Signed notes and checkpoints (c2sp.org/signed-note, c2sp.org/tlog-checkpoint) ----
 
@@ -208,7 +219,8 @@ const readKey = text => {
 const openNote = (note, key) => {
   const split = note.lastIndexOf('\n\n')
   const lines = note.slice(split + 2).split('\n')
-  if (split < 0 || lines.pop() !== '' || lines.length === 0 || lines.length > 100) return { wrong: 'it is no signed note' }
+  if (split < 0 || lines.pop() !== '' || lines.length === 0 || lines.length > 100)
+    return { wrong: 'it is no signed note' }
   const text = note.slice(0, split + 1)
   const bytes = Buffer.from(text)
   let isSigned = false
@@ -236,8 +248,15 @@ const openCheckpoint = (note, key) => {
   const size = toSize(fields.size)
   const root = toHash(fields.root)
   const [epoch, ...starts] = fields.epochs.split(' ').map(toSize)
-  const end = fields.tenant === undefined ? undefined : { tenant: fields.tenant, writers: readWriters(fields.writers) }
-  if (size === undefined || root === undefined || epoch !== starts.length || !starts.every(start => start <= size) || (end && !end.writers))
+  const end =
+    fields.tenant === undefined ? undefined : { tenant: fields.tenant, writers: readWriters(fields.writers) }
+  if (
+    size === undefined ||
+    root === undefined ||
+    epoch !== starts.length ||
+    !starts.every(start => start <= size) ||
+    (end && !end.writers)
+  )
     return { wrong: 'it is no checkpoint of this vault' }
   return { size, root, epoch, starts, time: fields.time, end }
 }
@@ -246,7 +265,14 @@ const readWriters = text => {
   const writers = new Map()
   for (const part of text.split(' ').slice(1)) {
     const [writer, first, size] = part.split(':').map(toSize)
-    if (writer === undefined || first === undefined || size === undefined || first > size || writers.has(writer)) return undefined
+    if (
+      writer === undefined ||
+      first === undefined ||
+      size === undefined ||
+      first > size ||
+      writers.has(writer)
+    )
+      return undefined
     writers.set(writer, { first, size })
   }
   return writers
@@ -262,11 +288,16 @@ const sharedSize = (a, b) => {
 /** What one checkpoint after another means: `grown` needs a proof, `same` and `rollback` (an accepted one) do not; or a finding. */
 const judgeStep = (older, newer) => {
   const shared = sharedSize(older, newer)
-  if (shared === undefined) return { kind: 'forked', what: 'two checkpoints disagree about where an epoch began' }
-  if (newer.epoch < older.epoch) return { kind: 'forked', what: `epoch ${newer.epoch} follows epoch ${older.epoch}` }
+  if (shared === undefined)
+    return { kind: 'forked', what: 'two checkpoints disagree about where an epoch began' }
+  if (newer.epoch < older.epoch)
+    return { kind: 'forked', what: `epoch ${newer.epoch} follows epoch ${older.epoch}` }
   if (older.size > shared) return { kind: 'rollback' }
   if (newer.size < older.size)
-    return { kind: 'cut', what: `a checkpoint of size ${newer.size} follows one of size ${older.size} in the same epoch` }
+    return {
+      kind: 'cut',
+      what: `a checkpoint of size ${newer.size} follows one of size ${older.size} in the same epoch`,
+    }
   if (newer.size > older.size) return { kind: 'grown' }
   if (newer.root.equals(older.root)) return { kind: 'same' }
   return { kind: 'forked', what: `two signed checkpoints of size ${newer.size} differ` }
@@ -276,25 +307,26 @@ const judgeStep = (older, newer) => {
 
 /** The notes of the file. An incomplete one at the end is left out. */
 async function* notesOf(path) {
-  let lines = []
+  let note = []
   let hasText = false
   let hasSignature = false
-  for await (const { line, isWhole } of linesOf(fs.createReadStream(path))) {
-    const text = line === undefined ? '' : line.toString()
-    const isSignature = hasText && text.startsWith('— ')
-    if (hasSignature && !isSignature) {
-      yield `${lines.join('\n')}\n`
-      lines = []
-      hasText = false
-      hasSignature = false
+  for await (const lines of linesOf(fs.createReadStream(path)))
+    for (const { line, isWhole } of lines) {
+      const text = line === undefined ? '' : line.toString()
+      const isSignature = hasText && text.startsWith('— ')
+      if (hasSignature && !isSignature) {
+        yield `${note.join('\n')}\n`
+        note = []
+        hasText = false
+        hasSignature = false
+      }
+      if (!isWhole) break
+      // What has no signature after so many lines is no note; its beginning is enough to say so.
+      if (note.length < 1_000) note.push(text)
+      if (text === '') hasText = true
+      hasSignature ||= isSignature
     }
-    if (!isWhole) break
-    // What has no signature after so many lines is no note; its beginning is enough to say so.
-    if (lines.length < 1_000) lines.push(text)
-    if (text === '') hasText = true
-    hasSignature ||= isSignature
-  }
-  if (hasSignature) yield `${lines.join('\n')}\n`
+  if (hasSignature) yield `${note.join('\n')}\n`
 }
 
 /** Compares the checkpoints of an export, as they come, with those of an anchor, which is read beside it. */
@@ -306,7 +338,8 @@ class Anchor {
   #key
   #notes
   #next
-  #reached = -1
+  /** The last checkpoint of the export. */
+  #met
 
   constructor(report, path, key) {
     this.#report = report
@@ -338,17 +371,19 @@ class Anchor {
   /** Those that the newest one continues: in order of their size. */
   async *#valid() {
     for await (const checkpoint of this.#checkpoints())
-      if (checkpoint.wrong === undefined && checkpoint.size <= (sharedSize(checkpoint, this.newest) ?? -1)) yield checkpoint
+      if (checkpoint.wrong === undefined && checkpoint.size <= (sharedSize(checkpoint, this.newest) ?? -1))
+        yield checkpoint
   }
 
   async meet(checkpoint) {
     if (this.newest === undefined) return
-    if (this.#notes === undefined || checkpoint.size < this.#reached) {
+    // An accepted rollback goes back to where its epoch began.
+    if (checkpoint.epoch !== this.#met?.epoch || checkpoint.size < this.#met.size) {
       await this.#notes?.return()
       this.#notes = this.#valid()
       this.#next = (await this.#notes.next()).value
     }
-    this.#reached = checkpoint.size
+    this.#met = checkpoint
     while (this.#next !== undefined && this.#next.size <= checkpoint.size) {
       if (this.#next.size === checkpoint.size) this.#compare(this.#next, checkpoint)
       this.#next = (await this.#notes.next()).value
@@ -359,7 +394,11 @@ class Anchor {
     if (anchored.size > (sharedSize(anchored, checkpoint) ?? -1)) return
     if (anchored.size === this.newest.size && anchored.epoch === this.newest.epoch) this.isNewestMet = true
     if (!anchored.root.equals(checkpoint.root))
-      this.#report.find('forked', 'anchor', `its checkpoint of size ${anchored.size} is not the one in the export`)
+      this.#report.find(
+        'forked',
+        'anchor',
+        `its checkpoint of size ${anchored.size} is not the one in the export`,
+      )
   }
 
   /** What the export's last checkpoint must be, compared with the newest here. */
@@ -372,11 +411,19 @@ class Anchor {
     else if (last.epoch < newest.epoch)
       find('cut', `the export ends in epoch ${last.epoch}, and the anchor in epoch ${newest.epoch}`)
     else if (newest.size > shared)
-      this.#report.say(`note: an accepted rollback gave up what followed checkpoint ${shared}; the anchor was at ${newest.size}`)
+      this.#report.say(
+        `note: an accepted rollback gave up what followed checkpoint ${shared}; the anchor was at ${newest.size}`,
+      )
     else if (last.size < newest.size)
-      find('cut', `the export ends at checkpoint ${last.size}, and the anchor at ${newest.size}: it was cut, or storage was rolled back`)
+      find(
+        'cut',
+        `the export ends at checkpoint ${last.size}, and the anchor at ${newest.size}: it was cut, or storage was rolled back`,
+      )
     else if (!this.isNewestMet)
-      find('cut', `its newest checkpoint, of size ${newest.size}, is not in the export, so nothing shows that the export continues it`)
+      find(
+        'cut',
+        `its newest checkpoint, of size ${newest.size}, is not in the export, so nothing shows that the export continues it`,
+      )
   }
 }
 
@@ -391,8 +438,8 @@ const newWriter = (first, edge) => ({
   edge,
   /** Up to here a head vouches for the records. */
   proven: first,
-  headRoot: undefined,
   headIndex: -1,
+  headSize: -1,
   /** The size that a head or an end has told. */
   told: first,
   /** Whether records came after what told of them, which is said once. */
@@ -421,12 +468,16 @@ class Export {
   }
 
   async read(stream) {
-    for await (const { line, isWhole } of linesOf(stream)) {
-      this.#lines++
-      if (!isWhole) this.#find('cut', 'the export breaks off in this line')
-      else if (line === undefined) this.#find('altered', 'the line is too long for an export')
-      else await this.#readLine(line)
-    }
+    for await (const lines of linesOf(stream))
+      for (const { line, isWhole } of lines) {
+        this.#lines++
+        if (!isWhole) this.#find('cut', 'the export breaks off in this line')
+        else if (line === undefined) this.#find('altered', 'the line is too long for an export')
+        else {
+          const checkpoint = this.#readLine(line)
+          if (checkpoint !== undefined) await this.#checkpoint(checkpoint)
+        }
+      }
     this.#finish()
   }
 
@@ -440,7 +491,8 @@ class Export {
     this.#report.find(kind, `tenant ${this.#tenant}, writer ${writer}, sequence ${name}`, what)
   }
 
-  async #readLine(line) {
+  /** Returns what a checkpoint's line holds, whose reading has to wait for the anchor. */
+  #readLine(line) {
     let value
     try {
       value = JSON.parse(line.toString())
@@ -448,7 +500,7 @@ class Export {
     if (typeof value !== 'object' || value === null) this.#find('altered', 'it is no line of an export')
     else if ('sequence' in value) this.#record(line, value)
     else if (typeof value.head === 'object' && value.head !== null) this.#head(value.head)
-    else if (typeof value.checkpoint === 'object' && value.checkpoint !== null) await this.#checkpoint(value.checkpoint)
+    else if (typeof value.checkpoint === 'object' && value.checkpoint !== null) return value.checkpoint
     else if (typeof value.next !== 'string') this.#find('altered', 'it is no line of an export')
   }
 
@@ -460,19 +512,29 @@ class Export {
   }
 
   #record(line, { tenant_id: tenant, sequence }) {
-    const [, writer, n] = (/^(\d+)\.(\d+)$/.exec(String(sequence)) ?? []).map((text, at) => (at ? toSize(text) : text))
-    if (writer === undefined || n === undefined) return this.#find('altered', 'the record has no valid sequence')
+    const [, writer, n] = (/^(\d+)\.(\d+)$/.exec(String(sequence)) ?? []).map((text, at) =>
+      at ? toSize(text) : text,
+    )
+    if (writer === undefined || n === undefined)
+      return this.#find('altered', 'the record has no valid sequence')
     if (!this.#isOurs(tenant)) return this.#find('altered', `record ${writer}.${n} belongs to another tenant`)
     this.#records++
     this.#isEnded = false
     if (!this.#writers.has(writer)) this.#writers.set(writer, newWriter(0, []))
     const state = this.#writers.get(writer)
-    if (n < state.size) return this.#findRecords('altered', writer, n, n, 'the record comes again, or too late')
+    if (n < state.size)
+      return this.#findRecords('altered', writer, n, n, 'the record comes again, or too late')
     if (n > state.size) {
       this.#findRecords('altered', writer, state.size, n - 1, `missing before line ${this.#lines}`)
       state.edge = undefined
     } else if (n < state.told && !state.isToldEarly) {
-      this.#findRecords('altered', writer, n, n, 'the record comes after a head or an end that has it already')
+      this.#findRecords(
+        'altered',
+        writer,
+        n,
+        n,
+        'the record comes after a head or an end that has it already',
+      )
       state.isToldEarly = true
     }
     if (state.edge !== undefined) grow(state.edge, n, leafHash(line))
@@ -498,17 +560,21 @@ class Export {
       return this.#find('altered', 'the head is malformed')
     }
 
-    if (!this.#writers.has(writer)) this.#writers.set(writer, edge === undefined ? newWriter(0, []) : newWriter(size, [...edge]))
+    if (!this.#writers.has(writer))
+      this.#writers.set(writer, edge === undefined ? newWriter(0, []) : newWriter(size, [...edge]))
     const state = this.#writers.get(writer)
-    if (size < state.size) return this.#find('altered', `the head of writer ${writer} at ${size} stands after record ${writer}.${state.size - 1}`)
+    if (size < state.size)
+      return this.#find(
+        'altered',
+        `the head of writer ${writer} at ${size} stands after record ${writer}.${state.size - 1}`,
+      )
     if (size > state.size) state.told = Math.max(state.told, size)
     else this.#compareHead(writer, state, root ?? rootOf(edge), edge)
     if (root === undefined) return
-    if (size > 0 && size === state.proven && state.headRoot !== undefined) {
-      if (!root.equals(state.headRoot)) this.#find('altered', `two heads of writer ${writer} at ${size} differ`)
-    } else if (index <= state.headIndex) this.#find('altered', `the head of writer ${writer} at ${size} is older than the one before it`)
-    else state.headIndex = index
-    state.headRoot = root
+    if (size > state.headSize && index <= state.headIndex)
+      this.#find('altered', `the head of writer ${writer} at ${size} is older than the one before it`)
+    state.headIndex = index
+    state.headSize = size
     if (size === state.size) state.proven = size
     this.#heads.push({ writer, size, root, index, proof })
   }
@@ -516,7 +582,13 @@ class Export {
   #compareHead(writer, state, root, edge) {
     if (state.edge !== undefined && !rootOf(state.edge).equals(root)) {
       const [first, last] = [Math.min(state.proven, state.size - 1), state.size - 1]
-      this.#findRecords('altered', writer, Math.max(first, 0), Math.max(last, 0), 'altered: these records do not lead to the root of their head')
+      this.#findRecords(
+        'altered',
+        writer,
+        Math.max(first, 0),
+        Math.max(last, 0),
+        'altered: these records do not lead to the root of their head',
+      )
       state.edge = undefined
     }
     if (state.edge === undefined && edge !== undefined) state.edge = [...edge]
@@ -528,9 +600,11 @@ class Export {
     this.#isEnded = false
     this.#isBroken = true
     const proof = toHashes(proofTexts)
-    if (typeof note !== 'string' || !isSize(from) || proof === undefined) return this.#find('altered', 'the checkpoint is malformed')
+    if (typeof note !== 'string' || !isSize(from) || proof === undefined)
+      return this.#find('altered', 'the checkpoint is malformed')
     const checkpoint = openCheckpoint(note, this.#key)
-    if (checkpoint.wrong !== undefined) return this.#find('altered', `the checkpoint is not good: ${checkpoint.wrong}`)
+    if (checkpoint.wrong !== undefined)
+      return this.#find('altered', `the checkpoint is not good: ${checkpoint.wrong}`)
     this.#isBroken = false
     const older = this.#last
     this.#last = checkpoint
@@ -544,17 +618,29 @@ class Export {
     const { kind, what } = judgeStep(older, newer)
     if (what !== undefined) this.#find(kind, what)
     else if (kind === 'rollback')
-      this.#report.say(`note: line ${this.#lines}: epoch ${newer.epoch} began with an accepted rollback; what followed checkpoint ${sharedSize(older, newer)} was given up`)
+      this.#report.say(
+        `note: line ${this.#lines}: epoch ${newer.epoch} began with an accepted rollback; what followed checkpoint ${sharedSize(older, newer)} was given up`,
+      )
     else if (kind === 'grown' && from !== older.size)
-      this.#find('altered', `the checkpoint continues one of size ${from}, but the one before it has size ${older.size}`)
+      this.#find(
+        'altered',
+        `the checkpoint continues one of size ${from}, but the one before it has size ${older.size}`,
+      )
     else if (kind === 'grown' && !isConsistent(older, newer, proof))
-      this.#find('forked', `the checkpoint of size ${newer.size} does not continue the one of size ${older.size}`)
+      this.#find(
+        'forked',
+        `the checkpoint of size ${newer.size} does not continue the one of size ${older.size}`,
+      )
   }
 
   #include({ writer, size, root, index, proof }, checkpoint) {
     const leaf = leafHash(`${this.#tenant} ${writer} ${size} ${root.toString('base64')}`)
-    if (index < checkpoint.size && includedRoot(leaf, index, checkpoint.size, proof)?.equals(checkpoint.root)) return
-    this.#find('altered', `the head of writer ${writer} at ${size} is not in the checkpoint of size ${checkpoint.size}`)
+    if (index < checkpoint.size && includedRoot(leaf, index, checkpoint.size, proof)?.equals(checkpoint.root))
+      return
+    this.#find(
+      'altered',
+      `the head of writer ${writer} at ${size} is not in the checkpoint of size ${checkpoint.size}`,
+    )
   }
 
   /** Whether it is the end of this export. */
@@ -565,13 +651,22 @@ class Export {
     }
     for (const [writer, { size }] of this.#writers) {
       const known = writers.get(writer)?.size ?? 0
-      if (size > known) this.#findRecords('altered', writer, known, size - 1, 'added: the vault does not have these records')
+      if (size > known)
+        this.#findRecords('altered', writer, known, size - 1, 'added: the vault does not have these records')
     }
     for (const [writer, { first, size }] of writers) {
-      if (!this.#writers.has(writer)) this.#writers.set(writer, newWriter(first, first === 0 ? [] : undefined))
+      if (!this.#writers.has(writer))
+        this.#writers.set(writer, newWriter(first, first === 0 ? [] : undefined))
       const state = this.#writers.get(writer)
       state.told = Math.max(state.told, size)
-      if (state.first > first) this.#findRecords('cut', writer, first, state.first - 1, 'missing at the beginning, and not removed by retention')
+      if (state.first > first)
+        this.#findRecords(
+          'cut',
+          writer,
+          first,
+          state.first - 1,
+          'missing at the beginning, and not removed by retention',
+        )
     }
     return true
   }
@@ -579,21 +674,40 @@ class Export {
   #finish() {
     for (const [writer, { size, told, proven }] of this.#writers) {
       if (size < told) this.#findRecords('cut', writer, size, told - 1, 'missing at the end')
-      if (size > proven) this.#findRecords('cut', writer, proven, size - 1, 'the head that vouches for these records is missing')
+      if (size > proven)
+        this.#findRecords(
+          'cut',
+          writer,
+          proven,
+          size - 1,
+          'the head that vouches for these records is missing',
+        )
     }
     for (const { writer, size } of this.#heads)
-      this.#report.find('cut', `tenant ${this.#tenant}, writer ${writer}`, `the checkpoint that vouches for its head at ${size} is missing`)
+      this.#report.find(
+        'cut',
+        `tenant ${this.#tenant}, writer ${writer}`,
+        `the checkpoint that vouches for its head at ${size} is missing`,
+      )
     if (this.#isBroken) return
     if (this.#last === undefined) this.#report.find('cut', 'export', 'it has no checkpoint')
-    else if (!this.#isEnded) this.#report.find('cut', 'export', 'its end is missing: it does not stop with a checkpoint that says what the log consists of')
+    else if (!this.#isEnded)
+      this.#report.find(
+        'cut',
+        'export',
+        'its end is missing: it does not stop with a checkpoint that says what the log consists of',
+      )
     this.#anchor?.judge(this.#last)
     if (this.#report.code === 0) this.#report.say(this.#summary())
   }
 
   #summary() {
     const { size, epoch, time } = this.#last
-    const removed = [...this.#writers].flatMap(([writer, { first }]) => (first > 0 ? [`${writer}.${first}`] : []))
-    const beginning = removed.length === 0 ? '' : ` Retention has removed what came before ${removed.join(', ')}.`
+    const removed = [...this.#writers].flatMap(([writer, { first }]) =>
+      first > 0 ? [`${writer}.${first}`] : [],
+    )
+    const beginning =
+      removed.length === 0 ? '' : ` Retention has removed what came before ${removed.join(', ')}.`
     const past = epoch === 0 ? '' : ` Rollbacks accepted by the operator: ${epoch}.`
     return `good: tenant ${this.#tenant}: ${this.#records} records, complete at checkpoint ${size} of ${time}.${beginning}${past}`
   }
@@ -609,7 +723,8 @@ const readArguments = () => {
     })
     if (values.help) return { isHelp: true }
     if (values.key === undefined) return { wrong: '--key is missing' }
-    if (positionals.length !== 1) return { wrong: positionals.length === 0 ? 'the export is missing' : 'only one export can be verified' }
+    if (positionals.length !== 1)
+      return { wrong: positionals.length === 0 ? 'the export is missing' : 'only one export can be verified' }
     return { ...values, path: positionals[0] }
   } catch (error) {
     return { wrong: error.message }

@@ -197,6 +197,29 @@ const scenarios: Scenario[] = [
     says: /the head is malformed/,
   },
   {
+    name: 'a head of another tenant (L6)',
+    lines: (good, log) => good.toSpliced(1, 0, log.export(other).find(isHeadOf(0))!),
+    code: 2,
+    says: /^altered: line 2: the head belongs to another tenant$/m,
+  },
+  {
+    name: 'a checkpoint lacks its proof (L6)',
+    lines: good =>
+      edited(
+        good,
+        line => line === nthCheckpoint(good, 2),
+        line => rewritten(line, ({ checkpoint }) => Object.assign(checkpoint!, { proof: undefined })),
+      ),
+    code: 2,
+    says: /^altered: line \d+: the checkpoint is malformed$/m,
+  },
+  {
+    name: 'a line that is longer than any record (L6)',
+    lines: good => good.toSpliced(1, 0, 'x'.repeat(17 * 2 ** 20)),
+    code: 2,
+    says: /^altered: line 2: the line is too long for an export$/m,
+  },
+  {
     name: 'a head comes before its records (L6)',
     lines: good => {
       const at = good.findIndex(isHeadOf(0))
@@ -303,6 +326,12 @@ const scenarios: Scenario[] = [
     lines: good => good.filter(line => line.includes('"sequence"')),
     code: 3,
     says: /it has no checkpoint/,
+  },
+  {
+    name: 'a checkpoint follows a newer one (L6)',
+    lines: good => [...good, nthCheckpoint(good, 0)!],
+    code: 3,
+    says: /^cut: line \d+: a checkpoint of size 2 follows one of size 9 in the same epoch$/m,
   },
   // Forked.
   {
@@ -471,6 +500,16 @@ const anchorScenarios: AnchorScenario[] = [
     says: /^forked: line \d+: the checkpoint of size 11 does not continue the one of size 10/m,
   },
   {
+    name: 'two futures of one backup: an export has the same checkpoint of both (L5, L6)',
+    make: () => {
+      const { log, restored, seal, anchor } = twoFutures()
+      seal()
+      return { log, lines: [...log.export(tenant), restored.export(tenant).findLast(isCheckpoint)!], anchor }
+    },
+    code: 4,
+    says: /^forked: line \d+: two signed checkpoints of size 10 differ/m,
+  },
+  {
     name: 'two futures that both wrote to the anchor (L4, L6)',
     make: () => {
       const { log, anchor, seal } = twoFutures()
@@ -499,6 +538,20 @@ const anchorScenarios: AnchorScenario[] = [
     },
     code: 0,
     says: /^note: an accepted rollback gave up what followed checkpoint 9; the anchor was at 10\ngood/,
+  },
+  {
+    name: 'an export can be resumed after an accepted rollback that took none of its records (L4, L5)',
+    make: () => {
+      const { log, anchor } = livedIn()
+      const restored = log.backup()
+      log.act(other)
+      anchor.push(log.checkpoint())
+      restored.acceptRollback()
+      anchor.push(restored.act(tenant).checkpoint())
+      return { log, lines: [...log.export(tenant), ...restored.export(tenant, { after: 4 })], anchor }
+    },
+    code: 0,
+    says: /^note: line \d+: epoch 1 began with an accepted rollback; what followed checkpoint 9 was given up\ngood/,
   },
   {
     name: 'an export of the future that an accepted rollback gave up (L4, L6)',
