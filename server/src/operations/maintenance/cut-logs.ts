@@ -1,3 +1,5 @@
+import { describeError } from '../../domain/log.ts'
+import { TamperedError } from '../../domain/tampered-error.ts'
 import type { Instant } from '../../domain/time/instant.ts'
 import type { LogHead } from '../../store/rows.ts'
 import { grow } from '../log/evidence/grow.ts'
@@ -23,9 +25,16 @@ export const cutLogs = async (
   for await (const owner of ownersOf(vault))
     for (const head of await vault.store.listLogHeads(owner.tenantNumber)) {
       if (stopping?.aborted) return cut
-      cut += await cutLog(vault, owner, head, before)
+      cut += await cutLog(vault, owner, head, before).catch(error => unlessTampered(vault, error))
     }
   return cut
+}
+
+/** The operator must see what is left of a log that was changed outside the vault. */
+const unlessTampered = ({ log }: Vault, error: unknown): number => {
+  if (!(error instanceof TamperedError)) throw error
+  log.error(describeError(error), 'a log was changed in storage: nothing of it is removed')
+  return 0
 }
 
 async function* ownersOf({ store }: Vault): AsyncGenerator<LogOwner> {

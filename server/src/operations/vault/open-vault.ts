@@ -43,7 +43,7 @@ export const openVault = async ({
   const seal = new LogSeal(vaultKeys.log)
   const keys = evidenceKeys(vaultKeys.checkpoints)
   const grower = growsOnThread ? threadedGrower(vaultKeys.log) : inlineGrower(seal)
-  const evidence = new Evidence({ keys, store, clock, grower })
+  const evidence = new Evidence({ keys, store, clock, grower, log })
   return {
     store,
     keyProvider,

@@ -2,6 +2,8 @@ import { type Checkpoint, headLeaf, openCheckpoint, signCheckpoint } from '../..
 import type { EvidenceKeys } from '../../../crypto/evidence-keys.ts'
 import { append, leafHash, rootOf } from '../../../crypto/merkle.ts'
 import { verifierKeyText } from '../../../crypto/signed-note.ts'
+import { describeError, type Log } from '../../../domain/log.ts'
+import { TamperedError } from '../../../domain/tampered-error.ts'
 import type { Instant } from '../../../domain/time/instant.ts'
 import type { Anchor } from '../../../store/anchor.ts'
 import type { GrownLog, Store } from '../../../store/port.ts'
@@ -54,6 +56,9 @@ export class Evidence {
   readonly #store: EvidenceStore
   readonly #grower: Grower
   readonly #clock: () => Instant
+  readonly #log: Pick<Log, 'error'>
+  /** Told once. */
+  readonly #tampered = new Set<string>()
   readonly #tenantIds = new Map<number, string>([[theOperator.tenantNumber, theOperator.keys.tenantId]])
 
   constructor(parts: {
@@ -61,11 +66,13 @@ export class Evidence {
     store: EvidenceStore
     grower: Grower
     clock: () => Instant
+    log: Pick<Log, 'error'>
   }) {
     this.keys = parts.keys
     this.#store = parts.store
     this.#grower = parts.grower
     this.#clock = parts.clock
+    this.#log = parts.log
   }
 
   /** The public key, as verifiers take it. */
@@ -88,7 +95,7 @@ export class Evidence {
   async checkpoint(epochStart?: number): Promise<LogCheckpointRow | undefined> {
     const grown: GrownTree[] = []
     for (const log of await this.#store.listGrownLogs(logsPerCheckpoint)) {
-      const tree = await this.#growTree(log)
+      const tree = await this.#growTree(log).catch(error => this.#unlessTampered(log, error))
       if (tree !== undefined) grown.push(tree)
     }
     if (grown.length === 0) return undefined
@@ -100,7 +107,7 @@ export class Evidence {
 
   /** Until nothing has grown since; for whoever wants all evidence now. */
   async catchUp(): Promise<void> {
-    while (await this.isBehind()) if ((await this.checkpoint()) === undefined) return
+    while ((await this.checkpoint()) !== undefined) {}
   }
 
   /** Appends the checkpoint. False if the anchor holds what is not our past; then nothing may be appended to it. */
@@ -163,6 +170,18 @@ export class Evidence {
     return tree.size === from
       ? undefined
       : { row: treeRow(this.keys, head, tree), ifSize: stored?.size ?? null, tree }
+  }
+
+  /** A log that was changed outside the vault must not keep others from being proven. */
+  #unlessTampered({ head: { tenant, writer } }: GrownLog, error: unknown): undefined {
+    if (!(error instanceof TamperedError)) throw error
+    const name = `${tenant} ${writer}`
+    if (this.#tampered.has(name)) return
+    this.#tampered.add(name)
+    this.#log.error(
+      { writer, ...describeError(error) },
+      'a log was changed in storage: its tree does not grow',
+    )
   }
 
   async #sign(grown: readonly GrownTree[], epochStart?: number): Promise<LogCheckpointRow | undefined> {
