@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { benchMemory, benchScale, benchStartup } from './at-scale.ts'
 import { ratioChart } from './chart.ts'
 import { benchFind } from './find.ts'
+import { benchLog } from './log.ts'
 import { benchPostgres } from './postgres.ts'
 import { benchProfile } from './profile.ts'
 import { type Result, runScenario, scenarios } from './scenarios.ts'
@@ -23,6 +24,7 @@ const others: Readonly<Record<string, () => Promise<void>>> = {
   postgres: benchPostgres,
   profile: benchProfile,
   size: benchSize,
+  log: benchLog,
 }
 
 const wanted = process.argv.slice(2)

@@ -6,19 +6,21 @@ import type { Log } from './domain/log.ts'
 import { pace } from './domain/pace.ts'
 import { rateBuckets } from './domain/rate-buckets.ts'
 import type { Instant } from './domain/time/instant.ts'
+import { rateLimit } from './http/admission.ts'
 import { cors } from './http/cors.ts'
 import { idempotency, type KeysInFlight } from './http/idempotency.ts'
-import { rateLimit } from './http/rate-limit.ts'
 import { refusalLog } from './http/send-problem.ts'
 import { type Address, buildServer } from './http/server.ts'
-import { allOf, type Clockwork, clockwork, runJobs } from './jobs/clockwork.ts'
+import { allOf, type JobTimer, jobTimer, runJobs } from './jobs/job-timer.ts'
 import { leases } from './jobs/lease.ts'
+import { proveLog } from './jobs/prove-log.ts'
 import { frequentUpkeep, lastUpkeep, upkeep } from './jobs/upkeep.ts'
 import type { KeyProvider } from './keys/key-provider.ts'
 import { openVault } from './operations/vault/open-vault.ts'
 import type { Vault } from './operations/vault/vault.ts'
 import { ByteBudget } from './scheduling/byte-budget.ts'
 import { Scheduler } from './scheduling/scheduler.ts'
+import type { Anchor } from './store/anchor.ts'
 import type { Store } from './store/port.ts'
 
 export type Service = {
@@ -26,9 +28,9 @@ export type Service = {
   /** What bodies and answers hold, for tests and metrics. */
   readonly memory: Pick<ByteBudget, 'held'>
   /** The jobs of each minute; tests run them by hand. */
-  readonly clockwork: Clockwork
+  readonly jobTimer: JobTimer
   /** Starts all jobs; what a pause left undone is caught up at once. */
-  startClockwork(): void
+  startJobs(): void
   /** Resolves with the address once requests are answered. A port that is shared may be listened on by others as well. */
   listen(address: Address): Promise<Address>
   /** New connections get these certificates; those that exist keep theirs. */
@@ -38,7 +40,13 @@ export type Service = {
 }
 
 /** How the service behaves, whatever storage and key provider it uses. */
-export type ServiceSettings = Pick<Config, 'headerPrefix' | 'idempotencyStrict' | 'corsOrigins' | 'rateLimit'>
+export type ServiceSettings = Pick<
+  Config,
+  'headerPrefix' | 'idempotencyStrict' | 'corsOrigins' | 'rateLimit' | 'auditRetentionDays'
+> & {
+  /** Where checkpoints are kept out of reach of storage. */
+  readonly auditAnchors: readonly Anchor[]
+}
 
 /** What the workers of one machine, each its own process, share. */
 export type SharedAcrossWorkers = {
@@ -56,18 +64,26 @@ export const buildService = async (parts: {
   settings: ServiceSettings
   tls?: TlsOptions
   shared?: SharedAcrossWorkers
+  /** The trees of the log grow on a thread. */
+  growsOnThread?: boolean
 }): Promise<Service> => {
   const { log, clock, settings, shared } = parts
   const { headerPrefix } = settings
   const scheduler = new Scheduler()
-  const vault = await openVault({ ...parts, scheduler })
+  const vault = await openVault({ ...parts, scheduler, anchors: settings.auditAnchors })
+  for (const anchor of settings.auditAnchors) await vault.evidence.requireAnchored(anchor)
   const ownLeases = leases(parts.store, { holder: newUuid(), lengthMs: pace.upkeepLeaseMs, clock })
   const work = allOf(
-    Object.entries(upkeep(vault, log, ownLeases.on)).map(([name, jobs]) =>
-      clockwork(jobs, { intervalMs: pace.sweepIntervalMs, log, lease: ownLeases.on(name) }),
+    Object.entries(upkeep(vault, log, ownLeases.on, settings)).map(([name, jobs]) =>
+      jobTimer(jobs, { intervalMs: pace.sweepIntervalMs, log, lease: ownLeases.on(name) }),
     ),
   )
-  const frequent = clockwork(frequentUpkeep(vault), { intervalMs: pace.activityFlushIntervalMs, log })
+  const frequent = jobTimer(frequentUpkeep(vault), { intervalMs: pace.activityFlushIntervalMs, log })
+  const proofLeases = leases(parts.store, { holder: newUuid(), lengthMs: pace.proveLeaseMs, clock })
+  const proving = jobTimer([proveLog(vault, proofLeases.on('prove-log'))], {
+    intervalMs: pace.proveIntervalMs,
+    log,
+  })
   const memory = new ByteBudget(Math.max(pace.bytesOnTheirWay, 8 * limits.bodyBytes))
   const app = buildServer({
     vault,
@@ -88,21 +104,23 @@ export const buildService = async (parts: {
   return {
     vault,
     memory,
-    clockwork: work,
-    startClockwork: () => {
+    jobTimer: work,
+    startJobs: () => {
       work.start()
       frequent.start()
+      proving.start()
     },
     listen: app.listen,
     renewTls: app.renewTls,
     close: async drainTimeoutMs => {
       try {
         await app.close(drainTimeoutMs)
-        await Promise.all([work.stop(), frequent.stop()])
+        await Promise.all([work.stop(), frequent.stop(), proving.stop()])
         // If storage does not answer, leases end by themselves.
-        await ownLeases.releaseAll().catch(() => undefined)
+        await Promise.all([ownLeases.releaseAll(), proofLeases.releaseAll()]).catch(() => undefined)
         // A job that fails is only logged, so storage that accepts nothing more does not keep the process from ending.
         await runJobs(lastUpkeep(vault), { log, signal: new AbortController().signal })
+        await Promise.all([vault.anchoring.settled(), vault.evidence.close()])
       } finally {
         await parts.store.close()
       }

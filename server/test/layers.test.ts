@@ -27,9 +27,9 @@ const sound = {
   'crypto/aead.ts': "import { createHmac } from 'node:crypto'",
   'keys/make-keys.ts': "import { seal } from '../crypto/aead.ts'",
   'operations/create.ts': "import {\n  type A,\n  b,\n} from '../store/port.ts'\nimport '../crypto/aead.ts'",
-  'jobs/clockwork.ts': "import { create } from '../operations/create.ts'",
+  'jobs/job-timer.ts': "import { create } from '../operations/create.ts'",
   'http/server.ts': "import { createServer } from 'node:http'\nimport { c } from '../contract/endpoint.ts'",
-  'service.ts': "import { s } from './http/server.ts'\nimport { j } from './jobs/clockwork.ts'",
+  'service.ts': "import { s } from './http/server.ts'\nimport { j } from './jobs/job-timer.ts'",
   'config/config.ts': 'export const port = 8080',
   'cli/main.ts':
     "import { s } from '../service.ts'\nimport { open } from '../store/sqlite/store.ts'\nconst config = await import('../config/config.ts')\nrun(process.env)",
@@ -73,7 +73,7 @@ const wrong: { name: string; file: string; text: string; complaints: string[] }[
     ['store', 'keys/make-keys.ts'],
     ['keys', 'store/port.ts'],
     ['keys', 'contract/endpoint.ts'],
-    ['http', 'jobs/clockwork.ts'],
+    ['http', 'jobs/job-timer.ts'],
     ['jobs', 'http/server.ts'],
   ].map(([folder, target]) => ({
     name: `an import from ${folder} sideways to ${target}`,

@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts'
 
-/** Where clients find a server with these settings that listens on this port. */
+/** The address at which clients reach a server with these settings on this port. */
 export const baseUrl = ({ host, tls }: Config, port: number): string =>
   `${tls === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`

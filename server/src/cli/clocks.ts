@@ -8,32 +8,32 @@ import type { ProcessLog } from './log.ts'
 type Clock = () => Instant
 
 /**
- * How far this machine's clock is ahead of storage's clock, or behind it (negative). Undefined if they agree as far as nodes
- * must, or if there is no other clock.
+ * How far this machine's clock is ahead of storage's clock, or behind it (negative). Undefined if they agree closely enough, or
+ * if there is no other clock.
  */
 export const clockSkewMs = async (store: Store, clock: Clock): Promise<number | undefined> => {
   const askedAt = clock()
   const there = await store.time()
   if (there === undefined) return undefined
-  // Storage read its clock at some moment between the question and now: a slow answer is no wrong clock.
+  // Storage read its clock at some moment between the question and now. A slow answer does not mean a wrong clock.
   const skewMs = Math.max(askedAt - there, 0) + Math.min(clock() - there, 0)
   return Math.abs(skewMs) > pace.clockSkewMs ? skewMs : undefined
 }
 
 export type FutureTokens = {
   readonly counts: readonly TenantCount[]
-  /** When none of them is from the future any more. */
+  /** The moment from which none of them lies in the future. */
   readonly until: Instant
 }
 
-/** Tokens created in the future, by more than the clocks of nodes may differ. */
+/** Tokens created further in the future than the clocks of nodes may differ. */
 export const futureTokens = async (vault: Vault, now: Instant): Promise<FutureTokens | undefined> => {
   const newest = await vault.store.newestTokenAt()
   const last = now + pace.clockSkewMs
   if (newest === undefined || newest <= last) return undefined
-  // Loaded on demand: most commands need nothing of what the vault knows about tokens, which is half of its code.
+  // Loaded on demand: most commands need nothing about tokens, which is half of the vault's code.
   const { countCreatedAfter } = await import('../operations/maintenance/count-created-after.ts')
-  // The newest token may be deleted by now, which counters do not show.
+  // The newest token may be deleted by now. Counters do not show that.
   const counts = await countCreatedAfter(vault, last, now)
   return counts.length === 0 ? undefined : { counts, until: newest - pace.clockSkewMs }
 }

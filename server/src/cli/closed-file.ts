@@ -3,19 +3,19 @@ import { dirname } from 'node:path'
 import { foreignCode } from '../domain/foreign-code.ts'
 import { shellWord } from '../domain/text/terminal.ts'
 
-/** A file or folder that exists, but that this user may not use. */
+/** A file or folder that exists but that this user may not use. */
 export type ClosedFile = {
   readonly problem: string
   /** What to do about it, in words. */
   readonly advice: string
-  /** The same as a shell command, if there is one that does no harm. */
+  /** The same as a shell command, if a harmless one exists. */
   readonly command?: string
 }
 
 const { R_OK, W_OK, X_OK } = constants
 const modes = { read: R_OK, 'read and write': R_OK | W_OK, 'work in': R_OK | W_OK | X_OK }
 
-/** Undefined if this user may use the file or it does not exist; otherwise the problem, and what would solve it. */
+/** Returns the problem and its remedy. Undefined if this user may use the file or it does not exist. */
 export const closedTo = (path: string, use: keyof typeof modes): ClosedFile | undefined => {
   try {
     accessSync(path, modes[use])
@@ -29,7 +29,7 @@ export const closedTo = (path: string, use: keyof typeof modes): ClosedFile | un
   }
 }
 
-/** An operator who looks at another user's vault must not be told to take over single files of it. */
+/** An operator who examines another user's vault must not be told to take over single files of it. */
 const opening = (path: string): Pick<ClosedFile, 'advice' | 'command'> => {
   const [file, folder] = [ownerOf(path), ownerOf(dirname(path))]
   const me = process.geteuid?.()
@@ -43,7 +43,7 @@ const opening = (path: string): Pick<ClosedFile, 'advice' | 'command'> => {
   }
 }
 
-/** Includes all that is in it: the folder alone would be of no use. */
+/** Includes the content of the folder, because the folder alone would be of no use. */
 const openingFolder = (path: string): Pick<ClosedFile, 'advice' | 'command'> => {
   const [owner, me] = [ownerOf(path), process.geteuid?.()]
   const close = `chmod 700 ${shellWord(path)}`

@@ -4,7 +4,7 @@ import { ConfigError } from '../config/config-error.ts'
 import { type Setting, type SettingName, settings, variableName } from '../config/settings.ts'
 import { didYouMean } from '../domain/text/did-you-mean.ts'
 
-/** What the command line hands to a command. */
+/** What a command gets from the command line. */
 export type Invocation = {
   readonly config: Config
   /** Options of the command itself, such as --name. */
@@ -17,16 +17,18 @@ export type Command = {
   /** `tenant create` */
   readonly name: string
   readonly summary: string
-  /** The settings that affect the command. It accepts the others too, so that one set of flags works for all commands. */
+  /** The settings that affect the command. It accepts the others too, so one set of flags works for all commands. */
   readonly reads: readonly SettingName[]
   /** Options that take a value, with their help. */
   readonly options?: Readonly<Record<string, string>>
   readonly flags?: Readonly<Record<string, string>>
-  /** Settings that the command takes under a name of its own, by setting: `database-url` as `to`. */
+  /** Settings that the command accepts under another name, by setting: `database-url` as `to`. */
   readonly spelled?: Readonly<Record<string, string>>
-  /** Otherwise `--data` and a database exclude each other: the first source (flag, variable, file) to name one wins (C35). */
+  /**
+   * If not set, `--data` and a database exclude each other: the first source (flag, variable, file) that names one wins (C35).
+   */
   readonly takesBothStorages?: true
-  /** What follows the name in the usage line: `<tenant id>`. */
+  /** The arguments in the usage line: `<tenant id>`. */
   readonly words?: readonly string[]
   readonly run: Run
 }
@@ -83,7 +85,7 @@ const parse = (command: Command, args: readonly string[]): Omit<Invocation, 'con
   const expected = command.words ?? []
   if (words.length < expected.length) throw fault(`${expected[words.length]} is missing`)
   if (words.length > expected.length) throw fault('too many arguments')
-  // As with an option, a forgotten variable leaves it so.
+  // An unset variable leaves an empty word, as with an option.
   const empty = expected[words.indexOf('')]
   if (empty !== undefined) throw fault(`${empty} is empty`)
   return { options, flags, words }

@@ -10,7 +10,7 @@ import { pasteable } from './pasteable.ts'
 export const isWronglyCalled = (error: unknown): boolean =>
   error instanceof ConfigError || (error instanceof VaultError && error.code === 'invalidRequest')
 
-/** One line that says what to do; the operator's own settings and paths may be named. */
+/** One line that says what to do. It may name the operator's own settings and paths. */
 export const explain = (error: unknown): string =>
   oneLine(
     pasteable(
@@ -37,7 +37,7 @@ const reason = (error: unknown): string => {
   return error instanceof Error ? error.message : 'failed'
 }
 
-/** In Node's words these are `listen EADDRNOTAVAIL: …`; undefined if the error is about something else. */
+/** Node words these errors as `listen EADDRNOTAVAIL: …`. Undefined for any other error. */
 const whyNotListening = (error: unknown): string | undefined => {
   const {
     address = '',
@@ -60,7 +60,7 @@ const whyNotListening = (error: unknown): string | undefined => {
   }
 }
 
-/** To be pasted under `npm start`, where a flag needs `--` before it. */
+/** For pasting after `npm start`, where a flag needs `--` before it. */
 const anotherPort = (taken: number): string => {
   const other = `--port ${taken < 65_535 ? taken + 1 : taken - 1}`
   return process.env.npm_lifecycle_event === 'start' ? `run npm start -- ${other}` : `add ${other}`
@@ -73,15 +73,15 @@ const foreignSyscall = (error: unknown): string =>
 const flagOf = (path: string): string =>
   path === '$' ? '' : `--${path.replace(/^\w+/, name => name.replaceAll('_', '-'))} `
 
-/** A sentence of the API in the style of the messages here: no capital, no full stop. */
+/** Rewrites a sentence of the API in the style of these messages: no capital, no full stop. */
 const asClause = (sentence: string): string =>
   `${sentence.slice(0, 1).toLowerCase()}${sentence.slice(1).replace(/\.$/, '')}`
 
-/** The database client and servers that take plain passwords word a missing password differently. */
+/** The database client words a missing password in one way, and servers that take plain passwords in another. */
 const lacksPassword = ({ message }: Error): boolean =>
   /client password must be a|empty password returned/.test(message)
 
-/** In the words of the system or of the database server, with what to do about it. */
+/** Repeats the words of the system or the database server, and adds what to do. */
 const withAdvice = (cause: Error): string => {
   const advice = databaseAdvice[foreignCode(cause)]
   return advice === undefined ? cause.message : `${cause.message}: ${advice}`
@@ -99,7 +99,7 @@ const databaseAdvice: Readonly<Record<string, string>> = {
   EAI_AGAIN: correctHost,
   // The socket of a server on this machine.
   ENOENT: `start the database server, or ${correctHost}`,
-  // Of PostgreSQL: no such user or a wrong password, no access from here, no such database.
+  // From PostgreSQL: no such user or a wrong password, no access from here, no such database.
   '28P01': correctUser,
   '28000': `${correctUser}; pg_hba.conf of the server says who may come from where`,
   '3D000': 'make it with createdb, or correct the name at the end of the database URL',
@@ -111,7 +111,7 @@ const passwordAdvice =
 /** An error may quote what is in storage, such as the purpose of a key that does not open. */
 const oneLine = (text: string): string => printable(text.replace(/\s*\n\s*/g, ' '))
 
-/** Says in one line on standard error why the command failed; returns the exit code. */
+/** Writes one line to standard error that says why the command failed. Returns the exit code. */
 export const reportFailure = (command: string, error: unknown): 1 | 2 => {
   process.stderr.write(`strongroom ${command}: ${explain(error)}\n`)
   return isWronglyCalled(error) ? 2 : 1

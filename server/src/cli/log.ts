@@ -3,15 +3,15 @@ import { pino } from 'pino'
 import type { Config } from '../config/config.ts'
 import type { Log } from '../domain/log.ts'
 
-/** How many characters may wait for a reader that stalls: seconds of a busy server at level debug. */
+/** How many characters may wait for a stalled reader: seconds of a busy server at level debug. */
 const waitingLengthMax = 1 << 20
 
-/** How long a process that is done waits for its last lines to be read. */
+/** How long an ending process waits until its last lines are read. */
 const lastLinesMs = 1_000
 
 const warnLevel = 40
 
-/** The log of a process, which, unlike that of a request, can also warn. */
+/** The log of a process. Unlike the log of a request, it can warn. */
 export type ProcessLog = Log & { warn(fields: Record<string, unknown>, message: string): void }
 
 /** `about` is part of every line. */
@@ -30,15 +30,15 @@ export const makeLog = ({ logLevel }: Config, about: { readonly worker?: number 
   }
 }
 
-/** For a process that is done: a log that nobody reads must not keep it from exiting. */
+/** For an ending process: an unread log must not keep it from exiting. */
 export const leaveLog = (): void => {
   setTimeout(() => process.exit(), lastLinesMs).unref()
 }
 
 /**
- * Standard error, line by line. Neither a full disk nor a stalled reader may take the vault down: lines that cannot be written
- * are dropped and counted, and the count is logged once there is room. While there is room, a line is written before `write`
- * returns, so that the last words before a crash are not lost. When there is none, Node does not wait for a pipe or a socket.
+ * Writes to standard error, line by line. Neither a full disk nor a stalled reader may stop the vault. Lines that cannot be
+ * written are dropped and counted, and the count is logged once there is room. While there is room, a line is written before
+ * `write` returns, so the last words before a crash are not lost. Without room, Node does not wait for a pipe or a socket.
  */
 class LogLines {
   readonly #aboutLost: (lines: number) => string
@@ -61,11 +61,11 @@ class LogLines {
     }
   }
 
-  /** One line at a time: workers share a pipe, which keeps no more than 4 KiB in one piece. */
+  /** Writes one line at a time: workers share a pipe, which keeps at most 4 KiB in one piece. */
   #send(line: string, lines = 1): void {
     process.stderr.write(this.#isTorn ? `\n${line}` : line, error => {
       const hasFailed = error instanceof Error
-      // A disk that fills up may have taken half a line.
+      // A disk that fills up may have stored half a line.
       this.#isTorn = hasFailed && this.#isFile
       if (hasFailed) this.#lost += lines
       this.#sendWaiting()

@@ -53,14 +53,14 @@ export const main = async (args: readonly string[]): Promise<number> => {
 const wantsHelp = (args: readonly string[]): boolean =>
   args[0] === 'help' || upTo(args, arg => arg === '--').some(arg => arg === '--help' || arg === '-h')
 
-/** Half a name, as in `strongroom tenant --help`, asks for all commands that start with it. Undefined if there are none. */
+/** A partial name, as in `strongroom tenant --help`, asks for all commands that start with it. Undefined if there are none. */
 const help = (words: readonly string[]): string | undefined => {
   const command = commandOf(words)
   if (command !== undefined) return usage(command)
   const [first, ...others] = upTo(words, word => word.startsWith('-'))
   if (first === undefined) return overview(commands)
-  const group = commands.filter(({ name }) => name.startsWith(`${first} `))
-  return others.length === 0 && group.length > 0 ? overview(group) : undefined
+  const section = commands.filter(({ name }) => name.startsWith(`${first} `))
+  return others.length === 0 && section.length > 0 ? overview(section) : undefined
 }
 
 const upTo = (words: readonly string[], isEnd: (word: string) => boolean): readonly string[] => {
@@ -72,23 +72,26 @@ const unknown = ([first = '', second = '']: readonly string[]): string => {
   if (first.startsWith('-'))
     return `the command is missing before ${first.split('=', 1)[0]}${didYouMean(first, ['--help', '--version'])}; see strongroom help`
   const names = commands.map(({ name }) => name)
-  const group = names.filter(name => name.startsWith(`${first} `))
+  const section = names.filter(name => name.startsWith(`${first} `))
   const firstWords = [...new Set(names.map(name => name.split(' ')[0] ?? name))]
   const whole = didYouMean(`${first} ${second}`.trim(), names)
-  if (whole === '' && group.length > 0) return `which one: ${group.join(', ')}?`
+  if (whole === '' && section.length > 0) return `which one: ${section.join(', ')}?`
   const hint = whole || didYouMean(first, firstWords)
   return `there is no such command${hint}; see strongroom help`
 }
 
-/** The whole process: what it was called with, where it writes, and how it ends. */
+/** Runs the whole process: from its arguments to its exit code. */
 export const runProcess = async (): Promise<void> => {
   surviveClosedOutput()
   const code = isWorker() ? await runAsWorker() : await main(process.argv.slice(2))
   process.exitCode ||= code
 }
 
-/** It has the command line of its primary. Without a channel to one, the variable means nothing. */
+/**
+ * Whether this process is a worker, which has the command line of its primary. Without a channel to a primary, the variable means
+ * nothing.
+ */
 const isWorker = (): boolean => process.connected === true && process.env[workerVariable] !== undefined
 
-/** Loaded on demand: what workers talk with would add 15 ms to the start of every command. */
+/** Loaded on demand: the code for talking to workers would add 15 ms to the start of every command. */
 const runAsWorker = async (): Promise<number> => (await import('./workers/run-worker.ts')).runWorker()

@@ -3,7 +3,8 @@ import { settings } from '../config/settings.ts'
 import { shellWord } from '../domain/text/terminal.ts'
 import type { Command } from './command.ts'
 
-// Messages name commands as `strongroom migrate`, wherever they come from: only this edge knows how the program was called.
+// Messages name commands as `strongroom migrate`, wherever they come from. Only the command line knows how the program was
+// called.
 
 type Called = {
   readonly commands: readonly Command[]
@@ -11,18 +12,18 @@ type Called = {
   readonly environment: Readonly<Record<string, string | undefined>>
 }
 
-/** Told, not imported: the commands import this. */
+/** Passed in, not imported, because the commands import this file. */
 let called: Called = { commands: [], args: [], environment: {} }
 
-/** To be told before anything is printed. */
+/** Set before anything is printed. */
 export const rememberCall = (call: Called): void => {
   called = call
 }
 
-/** The text with commands that work when they are pasted into the shell in which this one was called. */
+/** Rewrites the commands in a text so that they work when pasted into the shell that called this one. */
 export const asCalled = (text: string): string => replaceMentions(text, () => [])
 
-/** The same with the settings that this command was given as flags: with other ones it would be about another vault. */
+/** The same, with the settings that this command was given as flags: with other settings it would concern another vault. */
 export const pasteable = (text: string): string =>
   replaceMentions(text, (name, rest) =>
     typedFlags()
@@ -41,7 +42,7 @@ const replaceMentions = (text: string, flags: (name: string, rest: string) => re
   )
 }
 
-/** As npx or as a script of npm, the program is in a folder of the project, which is not on the shell's PATH. */
+/** With npx, or as a script of npm, the program is in a folder of the project, which is not on the shell's PATH. */
 const program = (): string =>
   /(?:^|[\s/'"])strongroom(?:\.js)?(?=['"\s]|$)/.test(called.environment.npm_lifecycle_script ?? '')
     ? 'npx --no -- strongroom'
@@ -52,7 +53,7 @@ type Flag = { readonly name: string; readonly value: string }
 /** As in an address that was refused for it. */
 const holdsPassword = /:[^/@]*@/
 
-/** Options that say what a command is about, where it has them. */
+/** Options that say which vault a command concerns, for commands that have them. */
 const about = ['tenant', 'app', 'from', 'to']
 
 const typedFlags = (): Flag[] => {

@@ -7,8 +7,8 @@ export const print = (json: boolean | undefined, value: unknown, text: string): 
 }
 
 /**
- * Prints keys, which are shown once and kept nowhere. Resolves with the exit code: if they could not be written, standard error
- * says what was made and how to get other keys.
+ * Prints keys, which are shown once and kept nowhere. Resolves with the exit code. If they cannot be written, standard error says
+ * what was made and how to get other keys.
  */
 export const printKeys = (
   json: boolean | undefined,
@@ -26,7 +26,7 @@ export const printKeys = (
 const asked = (json: boolean | undefined, value: unknown, text: string): string =>
   json === true ? JSON.stringify(value, null, 2) : text
 
-/** Beside the result, on standard error: what remains to be done, with the command that does it. */
+/** Writes to standard error what remains to be done, with the command that does it. */
 export const printNote = (command: string, text: string): void => {
   process.stderr.write(`strongroom ${command}: ${pasteable(text)}\n`)
 }
@@ -35,7 +35,7 @@ export const printText = (text: string): void => {
   process.stdout.write(`${text}\n`)
 }
 
-/** A reader that has had enough (`| head`) is no reason to crash, nor is a full disk behind `>`. */
+/** Neither a reader that stops early (`| head`) nor a full disk behind `>` may cause a crash. */
 export const surviveClosedOutput = (): void => {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     process.exitCode = 1
@@ -45,7 +45,7 @@ export const surviveClosedOutput = (): void => {
   process.stderr.on('error', () => undefined)
 }
 
-/** Columns that line up. Cells are made printable, because names come from callers of the API. */
+/** Lines up columns. Cells are made printable, because names come from callers of the API. */
 export const table = (cells: readonly (readonly string[])[]): string => {
   const rows = cells.map(row => row.map(printable))
   const widths: number[] = []

@@ -2,7 +2,7 @@ import type { CopyProgress } from '../operations/transfer/copy-vault.ts'
 
 export type ProgressDisplay = {
   readonly show: (progress: CopyProgress) => void
-  /** Ends an open line, so that whatever is written next begins its own. */
+  /** Ends an open line, so that the next output begins a new one. */
   readonly end: () => void
 }
 
@@ -11,7 +11,7 @@ const barWidth = 30
 /** How often a file or a pipe gets a line. */
 const linePercent = 5
 
-/** A bar that is redrawn in place on a terminal; elsewhere a line now and then, as JSON if asked for. */
+/** A bar that is redrawn in place on a terminal. Elsewhere, a line from time to time, as JSON on request. */
 export const progressOn = (
   stream: Pick<NodeJS.WriteStream, 'write' | 'isTTY'>,
   { json, now }: { readonly json: boolean; readonly now: () => number },

@@ -1,7 +1,7 @@
-/** Calls the listener at each SIGHUP and, if any came before there was one, once for those. */
+/** Calls the listener at each SIGHUP. If any came before there was a listener, it is called once for them. */
 export type HangUps = (listener: () => void) => void
 
-/** Notes SIGHUP from now on. A service takes a while to be built, and what it is told meanwhile would be lost. */
+/** Notes SIGHUP from now on. Building a service takes a while, and signals in that time would be lost. */
 export const noteHangUps = (): HangUps => {
   let wereMissed = false
   let heard = (): void => {

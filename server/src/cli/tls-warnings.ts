@@ -3,7 +3,7 @@ import type { Config } from '../config/config.ts'
 import type { ProcessLog } from './log.ts'
 import { outOfDate, usableTlsFiles } from './tls.ts'
 
-/** Warns once, before the server says that it listens; of several processes, the primary does. */
+/** Warns once, before the server says that it listens. With several processes, the primary warns. */
 export const warnOfTls = (config: Config, log: ProcessLog): void => {
   if (config.tls === undefined) warnOfPlaintext(config, log)
   else warnOfDatesInFiles(config, log)
@@ -18,14 +18,14 @@ const warnOfPlaintext = ({ host }: Config, log: ProcessLog): void => {
   )
 }
 
-/** It serves all the same: clients that do not verify it are answered, and SIGHUP brings the next one. */
+/** The server still serves: clients that do not verify the certificate get answers, and SIGHUP loads the next one. */
 export const warnOfDates = (cert: Buffer, log: ProcessLog): void => {
   const reason = outOfDate(cert, Date.now())
   if (reason !== undefined)
     log.warn({ reason }, 'the TLS certificate is out of date: replace it, and send SIGHUP')
 }
 
-/** Of what is in the files now. Certificates that cannot be used are not served, and whoever was to serve them says so. */
+/** About the files as they are now. Unusable certificates are not served, and the code that would serve them reports them. */
 export const warnOfDatesInFiles = (config: Config, log: ProcessLog): void => {
   const tls = usableTlsFiles(config)
   if (tls !== undefined) warnOfDates(tls.cert, log)

@@ -4,7 +4,7 @@ import { createSecureContext, type TlsOptions } from 'node:tls'
 import type { Config } from '../config/config.ts'
 import { ConfigError, unreadable } from '../config/config-error.ts'
 
-/** The certificates, once they are known to work: a server must not find out from its first client. */
+/** Returns the certificates when they are known to work. A server must not learn of a fault from its first client. */
 export const readTlsFiles = ({ tls: files }: Config): (TlsOptions & { cert: Buffer }) | undefined => {
   if (files === undefined) return undefined
   const cert = read(files.cert)
@@ -28,11 +28,11 @@ export const readTlsFiles = ({ tls: files }: Config): (TlsOptions & { cert: Buff
   }
 }
 
-/** In the form of today, and in that of older tools. OpenSSL only says that it was interrupted. */
+/** In the current form and in that of older tools. OpenSSL only says that it was interrupted. */
 const hasPassphrase = (key: Buffer): boolean =>
   /^(-----BEGIN ENCRYPTED PRIVATE KEY-----|Proc-Type: 4,ENCRYPTED)/m.test(key.toString('latin1'))
 
-/** OpenSSL itself compares only keys of one kind: it accepts the certificate of an RSA key beside an EC key. */
+/** OpenSSL compares only keys of one kind. It accepts the certificate of an RSA key with an EC key. */
 const belongTogether = (cert: Buffer, key: Buffer): boolean => {
   try {
     createSecureContext({ cert, key })
@@ -59,20 +59,20 @@ export const usableTlsFiles = (config: Config): ReturnType<typeof readTlsFiles> 
   }
 }
 
-/** From when and until when the server's own certificate, the first of its file, is valid. */
+/** The validity period of the server's own certificate, the first of its file. */
 export const certificateDates = (cert: Buffer): { from: Date; until: Date } => {
   const { validFromDate, validToDate } = new X509Certificate(cert)
   return { from: validFromDate, until: validToDate }
 }
 
-/** Why clients refuse the certificate now, worded to follow its name; undefined if its dates are no reason. */
+/** Why clients refuse the certificate now, worded to follow its name. Undefined if its dates are fine. */
 export const outOfDate = (cert: Buffer, now: number): string | undefined => {
   const { from, until } = certificateDates(cert)
   if (now > until.getTime()) return `expired on ${until.toISOString()}`
   return now < from.getTime() ? `is not valid until ${from.toISOString()}` : undefined
 }
 
-/** OpenSSL takes as many certificates as it can read, even none. */
+/** OpenSSL accepts as many certificates as it can read, even none. */
 export const holdsCertificates = (pem: string): boolean => {
   const found = pem.match(/-----BEGIN [^-]*CERTIFICATE-----[^-]*-----END [^-]*-----/g) ?? []
   try {

@@ -42,6 +42,19 @@ export const readOrigins = (given: Given | undefined): string[] => {
   return origins
 }
 
+/** Paths of files, each written as `file:/mnt/anchor/strongroom.notes`. */
+export const readAnchors = (given: Given | undefined): string[] =>
+  (given?.text ?? '')
+    .split(',')
+    .map(anchor => anchor.trim())
+    .filter(anchor => anchor !== '')
+    .map(anchor => {
+      const [, path] = /^file:(?:\/\/)?(\/.+)$/.exec(anchor) ?? []
+      if (path === undefined)
+        throw new ConfigError(`${given?.source} must be files, each as file:/absolute/path`)
+      return path
+    })
+
 export const readRateLimit = (rate: Given | undefined, burst: Given | undefined): Rate | undefined => {
   const perSecond = ifGiven(rate, given => readNumber(given, 0.001, 1_000_000))
   const atOnce = ifGiven(burst, given => readNumber(given, 1, 1_000_000))

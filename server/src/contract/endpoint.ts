@@ -1,4 +1,5 @@
 import type { Permission } from '../domain/access/permissions.ts'
+import type { EntityType } from '../domain/acts/act.ts'
 import type { ErrorCode, Issue } from '../domain/errors.ts'
 import { isJsonObject, type Json, type JsonObject } from '../domain/json/json.ts'
 import { type Check, compileCheck } from './check.ts'
@@ -69,6 +70,8 @@ type Declaration = {
   readonly replyType?: 'text/html' | 'text/plain'
   /** 303: the answer's Location leads to where it is. */
   readonly status: 200 | 201 | 204 | 303
+  /** How what it does is recorded (L1): what it is about, and whether that is one thing. Probes and documentation are no acts. */
+  readonly logs: { readonly entityType: EntityType; readonly isAboutOne?: true } | 'no act'
   /** C1: the Location of what was created, as a path with the `:id` of the answer. */
   readonly location?: string
   /** Problems of this endpoint that do not already follow from the fields above. */

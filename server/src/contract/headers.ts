@@ -31,6 +31,13 @@ export const traceIdHeader = {
   refused: `\\d{${digitRun}}`,
 } as const
 
+export const receiptHeader = {
+  name: 'audit',
+  description:
+    'The id of the record of what was done, which was durable before the answer left. Whoever keeps it can tell later that the log was cut. Not sent to public applications.',
+  schema: { type: 'string', format: 'uuid' },
+} as const
+
 /** What answers carry besides the trace id. */
 export const answerHeaders = {
   Location: {
@@ -58,10 +65,12 @@ export type OwnHeaders = {
   readonly apiKey: string
   readonly traceId: string
   readonly idempotencyKey: string
+  readonly receipt: string
 }
 
 export const ownHeaders = (headerPrefix: string): OwnHeaders => ({
   apiKey: `${headerPrefix}-${apiKeyHeader.name}`,
   traceId: `${headerPrefix}-${traceIdHeader.name}`,
   idempotencyKey: `${headerPrefix}-${idempotencyKeyHeader.name}`,
+  receipt: `${headerPrefix}-${receiptHeader.name}`,
 })

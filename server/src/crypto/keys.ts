@@ -2,8 +2,17 @@ import type { KeyObject } from 'node:crypto'
 
 // The keys that everything here works with, unwrapped: they live in memory only. The folder keys/ makes them and knows their life.
 
-/** Keys of the vault itself: one hashes API keys, the other seals the rows that grant access. */
-export type VaultKeys = { readonly apiKeys: KeyObject; readonly grants: KeyObject }
+/** Keys of the vault itself. */
+export type VaultKeys = {
+  /** Hashes API keys. */
+  readonly apiKeys: KeyObject
+  /** Seals the rows that grant access. */
+  readonly grants: KeyObject
+  /** The keys that seal logs are derived from it. */
+  readonly log: KeyObject
+  /** The seed of the key that signs the log's checkpoints. */
+  readonly checkpoints: KeyObject
+}
 
 /** Keys of one tenant. */
 export type TenantKeys = {

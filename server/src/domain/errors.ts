@@ -100,6 +100,8 @@ export const catalogue = {
 
 export type ErrorCode = keyof typeof catalogue
 
+export const statusOf = (code: ErrorCode): number => catalogue[code].status
+
 /** What clients branch on (C2): `idTaken` is `id_taken` to them. */
 export const wireCode = (code: ErrorCode): string =>
   code.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)

@@ -1,7 +1,7 @@
 import { foreignCode } from './foreign-code.ts'
 import { rowLogName, TamperedError } from './tampered-error.ts'
 
-/** The part of a logger that the wire and the clockwork need. */
+/** The part of a logger that HTTP and the job timer need. */
 export type Log = {
   /** False: debug lines are not written, so none needs to be made. */
   readonly isDebug: boolean

@@ -31,7 +31,7 @@ export const pace = {
   requestArrivalMs: 60_000,
   /** How often that is checked. Left to itself, Node would find out up to half a minute later, when idle connections are closed. */
   arrivalCheckMs: 5_000,
-  /** How long the plain lane waits for a short body behind its head, before Node reads both. Most follow within a millisecond. */
+  /** How long the strict reader waits for a short body behind its head, before Node reads both. Most follow within a millisecond. */
   bodyFollowsMs: 50,
   /** How long a connection may be idle, as Keep-Alive announces: longer than most proxies keep theirs. */
   idleMs: 72_000,
@@ -56,8 +56,8 @@ export const pace = {
 
   /** How long a stopping server keeps a silent connection: a client that was just answered may be sending its next request. */
   lastRequestMs: 100,
-  /** Turns of the event loop before a stopping server refuses connections: each turn accepts one that is waiting. */
-  loopTurnsBeforeClosing: 256,
+  /** Iterations of the event loop before a stopping server refuses connections: each accepts one that is waiting. */
+  iterationsBeforeClosing: 256,
 
   /**
    * Connections that may wait to be accepted, as far as the kernel permits. Of a crowd that comes back after a restart, it would
@@ -79,6 +79,12 @@ export const pace = {
    * time.
    */
   upkeepLeaseMs: 120_000,
+  /**
+   * The trees of the log grow once a second, on one node. If it dies, another takes over soon; if both do it, one of them does so in
+   * vain.
+   */
+  proveIntervalMs: 1_000,
+  proveLeaseMs: 5_000,
   clockSkewMs: 60_000,
   /** After this long, every server has learned of a change of grants (C27), and has committed what it wrote without it. */
   grantsHeardMs: 2_000,

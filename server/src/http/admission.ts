@@ -1,39 +1,65 @@
 import type { Endpoint } from '../contract/endpoint.ts'
 import { ownHeaders } from '../contract/headers.ts'
 import { holds } from '../domain/access/access.ts'
+import type { ActKind } from '../domain/acts/act.ts'
 import { VaultError } from '../domain/errors.ts'
-import { describeError } from '../domain/log.ts'
+import { describeError, type Log } from '../domain/log.ts'
 import { TamperedError } from '../domain/tampered-error.ts'
 import { authenticate } from '../operations/keys/authenticate.ts'
-import type { Caller, KnownCaller } from '../operations/vault/vault.ts'
-import { requireBodyForm } from './body.ts'
+import type { Caller, CallerKey, KnownCaller, Vault } from '../operations/vault/vault.ts'
+import type { Cors } from './cors.ts'
 import type { Exchange } from './exchange.ts'
-import type { PipelineOptions } from './pipeline-options.ts'
+import { requireBodyForm } from './input.ts'
+import { actKindOf, beginAct } from './recording.ts'
 import type { Visit } from './visit.ts'
 
-/** Everything that can be decided before the body is read. A promise only where something must be waited for. */
+export type AdmissionOptions = {
+  readonly vault: Vault
+  readonly log: Log
+  readonly headerPrefix: string
+  readonly rateLimit: RateLimit
+  readonly cors: Cors
+}
+
+/** Decides everything that can be decided before the body is read. Returns a promise only where it must wait. */
 export type Admission = {
-  /** The caller, or undefined where none is needed; `answered` for a preflight. Throws the refusal. */
+  /** Returns the caller, `undefined` if the endpoint needs none, or `answered` for a preflight. Throws the refusal. */
   admit(exchange: Exchange, visit: Visit): Admitted | Promise<Admitted>
-  /** 401, 403: the caller as of now. */
+  /** Returns the caller as of now, or throws 401 or 403. */
   identify(exchange: Exchange, visit: Visit): Caller | Promise<Caller>
 }
 
+/** What is done where no route leads is not recorded. */
+const noAct: ActKind = { operation: 'none', entityType: 'tenant' }
+
 type Admitted = Caller | undefined | 'answered'
 
-/** In the order of C3. Without an endpoint, as far as the caller goes. */
-export const admission = (options: PipelineOptions, endpoint: Endpoint | undefined): Admission => {
+/** Checks in the order of C3. Without an endpoint, it stops once the caller is known. */
+export const admission = (options: AdmissionOptions, endpoint: Endpoint | undefined): Admission => {
   const { vault, rateLimit, cors } = options
   const find = callerFinder(options)
+  const kind = (endpoint && actKindOf(endpoint)) ?? noAct
 
-  /** 401. A key that was not known when the request came is charged from now on. */
+  /** Throws 401. If the key was unknown when the request arrived, its holder is charged from now on. */
   const requireCaller = (exchange: Exchange, visit: Visit): Caller | Promise<Caller> => {
     const found = find(exchange, visit)
-    if (!(found instanceof Promise)) return asCaller(found, visit)
+    if (!(found instanceof Promise)) return asCaller(found, exchange, visit)
     return found.then(async known => {
       await visit.chargeTo(known)
-      return asCaller(known, visit)
+      return asCaller(known, exchange, visit)
     })
+  }
+
+  const asCaller = (known: KnownCaller | undefined, exchange: Exchange, visit: Visit): Caller => {
+    if (known === undefined) throw new VaultError('unauthorized')
+    const caller = {
+      ...known,
+      work: visit.work,
+      act: beginAct(kind, known, exchange, endpoint?.status ?? 404),
+    }
+    visit.caller = caller
+    vault.acts.requireOpen(known.tenantNumber)
+    return caller
   }
 
   const requireRights = (exchange: Exchange, visit: Visit, caller: Caller): Caller => {
@@ -72,22 +98,17 @@ export const admission = (options: PipelineOptions, endpoint: Endpoint | undefin
   }
 }
 
-const asCaller = (known: KnownCaller | undefined, { work }: Visit): Caller => {
-  if (known === undefined) throw new VaultError('unauthorized')
-  return { ...known, work }
-}
-
 /** 403 to an application that holds the endpoint's permission nowhere (C3: "permission as such"). */
 const requirePermission = ({ application }: Caller, { permission }: Endpoint): void => {
   const isPermitted = permission === 'open' || permission === 'any key' || holds(application, permission)
   if (!isPermitted) throw new VaultError('forbidden', { detail: `This needs the permission ${permission}.` })
 }
 
-/** Who holds the key that a request carries, as of now; a promise only where storage must be asked. */
-const callerFinder = ({ vault, log, headerPrefix }: PipelineOptions) => {
+/** Finds who holds the key of a request, as of now. Returns a promise only where storage must be asked. */
+const callerFinder = ({ vault, log, headerPrefix }: AdmissionOptions) => {
   const { apiKey } = ownHeaders(headerPrefix)
 
-  /** A key whose rows do not open grants nothing: it is treated as unknown, and the log names the row. */
+  /** A key grants nothing if its rows do not open. It is treated as unknown, and the log names the row. */
   const refuse = (error: unknown, { traceId }: Exchange): undefined => {
     if (!(error instanceof TamperedError)) throw error
     log.error({ trace_id: traceId, ...describeError(error) }, 'a key was refused')
@@ -102,4 +123,21 @@ const callerFinder = ({ vault, log, headerPrefix }: PipelineOptions) => {
     const found = authenticate(vault, keyText, keyName)
     return found instanceof Promise ? found.catch(error => refuse(error, exchange)) : found
   }
+}
+
+/** Refuses a key that is over its rate with 429 and Retry-After. Returns a promise if several processes share the buckets. */
+export type RateLimit = (apiKey: CallerKey) => undefined | Promise<undefined>
+
+/** `takeShare` is undefined if no rate is set. */
+export const rateLimit = (takeShare: ((name: string) => number | Promise<number>) | undefined): RateLimit => {
+  if (takeShare === undefined) return () => undefined
+  return ({ hash }) => {
+    const waitSeconds = takeShare(Buffer.from(hash).toString('base64'))
+    return typeof waitSeconds === 'number' ? refuseIf(waitSeconds) : waitSeconds.then(refuseIf)
+  }
+}
+
+const refuseIf = (waitSeconds: number): undefined => {
+  if (waitSeconds > 0)
+    throw new VaultError('rateLimited', { headers: { 'retry-after': String(waitSeconds) } })
 }

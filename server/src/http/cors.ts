@@ -4,7 +4,7 @@ import type { Exchange } from './exchange.ts'
 
 /** C4: off unless origins are named, and then for keys of public applications only. */
 export type Cors = {
-  /** Answers a preflight, which carries no key; false if the request is not one. */
+  /** Answers a preflight, which carries no key. Returns false if the request is no preflight. */
   preflight(exchange: Exchange): boolean
   /** Headers that let the browser show the answer to the page. */
   allow(exchange: Exchange, caller: Pick<Caller, 'application'>): Readonly<Record<string, string>> | undefined
@@ -26,7 +26,7 @@ export const cors = (origins: readonly string[], headerPrefix: string): Cors => 
         'cache-control': 'no-store',
         'access-control-allow-origin': origin,
         'access-control-allow-methods': 'POST, PATCH',
-        // `*` allows the headers in which client libraries describe themselves; nothing here reads them.
+        // `*` allows the headers in which client libraries describe themselves. The service does not read them.
         'access-control-allow-headers': `content-type, ${apiKey}, ${traceId}, ${idempotencyKey}, *`,
         'access-control-max-age': '600',
         vary: 'origin',

@@ -1,7 +1,9 @@
 import { readApplicationListQuery, readPermissionQuery } from '../contract/applications/query.ts'
-import type { EndpointId } from '../contract/endpoints.ts'
+import type { EndpointId, endpoints } from '../contract/endpoints.ts'
 import { readCursorQuery } from '../contract/finding/cursor-query.ts'
 import { readListQuery } from '../contract/finding/list-query.ts'
+import type { QueryPair } from '../contract/query-pairs.ts'
+import type { Json } from '../domain/json/json.ts'
 import { createApplication } from '../operations/applications/create-application.ts'
 import { deleteApplication } from '../operations/applications/delete-application.ts'
 import { explainAccess } from '../operations/applications/explain-access.ts'
@@ -11,6 +13,7 @@ import { listPermissions } from '../operations/applications/list-permissions.ts'
 import { updateApplication } from '../operations/applications/update-application.ts'
 import { listTokens } from '../operations/finding/list-tokens.ts'
 import { listTokensByCursor } from '../operations/finding/list-tokens-by-cursor.ts'
+import type { Page } from '../operations/finding/page.ts'
 import { searchTokens } from '../operations/finding/search-tokens.ts'
 import { searchTokensByCursor } from '../operations/finding/search-tokens-by-cursor.ts'
 import { createApiKey } from '../operations/keys/create-api-key.ts'
@@ -28,7 +31,59 @@ import { getToken } from '../operations/tokens/get-token.ts'
 import { tokenize } from '../operations/tokens/tokenize.ts'
 import { updateToken } from '../operations/tokens/update-token.ts'
 import { checkReady } from '../operations/vault/check-ready.ts'
-import { type Answer, type Call, jsonContentType, ReadyText } from './call.ts'
+import type { Caller, Idempotent, Vault } from '../operations/vault/vault.ts'
+
+/** The names after colons in a path: `'id' | 'keyId'` of `/applications/:id/keys/:keyId`. */
+type ParamsIn<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
+  ? Name | ParamsIn<`/${Rest}`>
+  : Path extends `${string}:${infer Name}`
+    ? Name
+    : never
+
+/** What an operation is told: who calls, and what the request holds according to the declaration. */
+export type Call<K extends EndpointId> = {
+  readonly vault: Vault
+  readonly headerPrefix: string
+  /** Path parameters, decoded. */
+  readonly params: Readonly<Record<ParamsIn<(typeof endpoints)[K]['path']>, string>>
+  readonly query: readonly QueryPair[]
+  /** Set for a request with an idempotency key. The answer is kept in the commit of the operation. */
+  readonly idempotent: Idempotent | undefined
+  readonly caller: (typeof endpoints)[K]['permission'] extends 'open' ? undefined : Caller
+  readonly body: (typeof endpoints)[K] extends { checkBody?: (...input: never[]) => infer B }
+    ? Exclude<B, undefined>
+    : undefined
+}
+
+/** A call of any endpoint, before its types are known. */
+export type AnyCall = {
+  readonly [Part in keyof Call<EndpointId>]: Part extends 'params' | 'caller' | 'body'
+    ? unknown
+    : Call<EndpointId>[Part]
+}
+
+/**
+ * What an operation returns: JSON, a page of tokens that is sent while it is made, text with its type, or `undefined` for an
+ * answer without a body.
+ */
+export type Answer = Json | ReadyText | Page | undefined
+
+export class ReadyText {
+  readonly type: string
+  readonly content: string
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(type: string, content: string, headers: Record<string, string> = {}) {
+    this.type = type
+    this.content = content
+    this.headers = headers
+  }
+}
+
+export const jsonContentType = 'application/json; charset=utf-8'
+
+/** Answers the calls of an endpoint. */
+export type Handle = (call: AnyCall) => Promise<Answer>
 
 export type Handlers = { readonly [K in EndpointId]: (call: Call<K>) => Promise<Answer> }
 
@@ -37,10 +92,10 @@ const nothing = async (done: Promise<void>): Promise<undefined> => {
   return undefined
 }
 
-/** Loaded on demand, because startup does not need it. */
+/** Loaded on demand, because a start does not need it. */
 const documentation = () => import('./docs/documentation.ts')
 
-/** Which operation answers which endpoint. */
+/** Connects each endpoint with its operation. */
 export const handlers: Handlers = {
   tokenize: ({ vault, caller, body, idempotent }) => tokenize(vault, caller, body, idempotent),
   createToken: ({ vault, caller, body, idempotent }) => createToken(vault, caller, body, idempotent),

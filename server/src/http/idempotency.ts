@@ -1,10 +1,10 @@
 import { idempotencyKeyHeader, ownHeaders } from '../contract/headers.ts'
-import { Claims } from '../domain/claims.ts'
 import { invalid, VaultError } from '../domain/errors.ts'
+import { NamesInFlight } from '../domain/names-in-flight.ts'
 import type { Caller, Idempotent, IdempotentRequest, Vault } from '../operations/vault/vault.ts'
-import { findResult, requestHash } from '../operations/writing/kept-results.ts'
+import { findResult, type KeptResult, requestHash } from '../operations/writing/kept-results.ts'
 import { StoreUnavailableError } from '../store/port.ts'
-import type { Answer } from './call.ts'
+import type { Answer } from './handlers.ts'
 
 /** §4.11, C33: one mechanism for every endpoint that changes something. */
 export type Idempotency = {
@@ -20,13 +20,16 @@ export type Idempotency = {
 /** The answer to an earlier request. */
 export class Replayed {
   readonly answer: Answer
+  /** What the record of the first request named. */
+  readonly named: KeptResult['named']
 
-  constructor(answer: Answer) {
+  constructor({ answer, named }: KeptResult) {
     this.answer = answer
+    this.named = named
   }
 }
 
-/** A request that is refused anyway need not learn whether there is an answer. */
+/** A refused request need not learn whether a kept answer exists. */
 const unlessUnavailable = (failure: unknown): undefined => {
   if (!(failure instanceof StoreUnavailableError)) throw failure
 }
@@ -39,8 +42,8 @@ export type KeysInFlight = {
 }
 
 /**
- * A key in flight is known to this machine only. No lease is written, so a process that dies leaves none behind. Between machines
- * the commit decides, since the kept answer is part of it.
+ * Only this machine knows which keys are in flight. No lease is written, so a process that dies leaves none behind. Between
+ * machines the commit decides, because the kept answer is part of it.
  */
 export const idempotency = (
   vault: Vault,
@@ -56,7 +59,7 @@ export const idempotency = (
         const kept = await findResult(vault, caller, hash, request)
         if (kept === undefined) return undefined
         if (strict && !kept.sameBody) throw new VaultError('idempotencyMismatch')
-        return new Replayed(kept.answer)
+        return new Replayed(kept)
       }
       const replayed = await replay()
       if (replayed !== undefined) return replayed
@@ -66,14 +69,14 @@ export const idempotency = (
       try {
         return await run({ hash, request })
       } catch (error) {
-        // Between our look and our claim, the first request may have been carried out. Then the commit refuses this one, unless it
-        // was refused before for what the first has done, such as that an id is taken.
+        // The first request may have committed after our search and before we took the name. Then the commit refuses this
+        // request, unless an operation refused it earlier because of what the first one did: the id is taken, for example.
         const mayBeSecond = error instanceof VaultError && error.code !== 'requestInFlight'
         const answered = mayBeSecond ? await replay().catch(unlessUnavailable) : undefined
         if (answered === undefined) throw error
         return answered
       } finally {
-        // Before the answer: whoever tries again after an answer that is not kept must not be told that this one is in flight.
+        // Released before the answer is sent: a client that retries must not be told that its request is in flight.
         await inFlight.release(name)
       }
     },
@@ -81,10 +84,10 @@ export const idempotency = (
 }
 
 const keysOfThisProcess = (): KeysInFlight => {
-  const claims = new Claims<'this process'>()
+  const names = new NamesInFlight<'this process'>()
   return {
-    take: async name => claims.take(name, 'this process'),
-    release: async name => claims.release(name),
+    take: async name => names.take(name, 'this process'),
+    release: async name => names.release(name),
   }
 }
 

@@ -4,7 +4,7 @@ import { VaultError } from '../domain/errors.ts'
 import { nearestName, suggestion } from '../domain/text/did-you-mean.ts'
 import { type NoRoute, partsOf } from './routes.ts'
 
-/** 404, or 405 if the path has other methods. */
+/** Makes a 404, or a 405 if the path has other methods. */
 export const noSuchRoute = (found: NoRoute): VaultError => {
   if ('refusal' in found) return found.refusal
   if (found.allowed.length > 0) return allowing(found.allowed)
@@ -13,7 +13,7 @@ export const noSuchRoute = (found: NoRoute): VaultError => {
   })
 }
 
-/** The path of the interface that was probably meant, as the OpenAPI document writes it. Nothing in it is as it was sent. */
+/** Returns the path that the caller probably meant, as the OpenAPI document writes it. It contains nothing of what was sent. */
 const pathNear = (sent: readonly string[]): string | undefined => {
   let near = Object.values<Endpoint>(endpoints)
     .map(({ path }) => partsOf(path).slice(1))

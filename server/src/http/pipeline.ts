@@ -2,36 +2,44 @@ import type { Endpoint } from '../contract/endpoint.ts'
 import { ownHeaders } from '../contract/headers.ts'
 import { checkNames } from '../contract/query-pairs.ts'
 import { type Issue, requireNone, VaultError } from '../domain/errors.ts'
+import type { Log } from '../domain/log.ts'
 import { pace } from '../domain/pace.ts'
+import { withNewerKeys } from '../operations/vault/tenant-keyring.ts'
 import type { Caller, Idempotent } from '../operations/vault/vault.ts'
-import { withNewerKeys } from '../operations/vault/with-newer-keys.ts'
 import { GoneError } from '../scheduling/scheduler.ts'
-import { admission } from './admission.ts'
-import { readBody } from './body.ts'
-import type { Answer, Handle } from './call.ts'
+import { type AdmissionOptions, admission } from './admission.ts'
 import type { Exchange, Serve } from './exchange.ts'
-import { type Replayed, readIdempotencyKey } from './idempotency.ts'
-import { logAnswers } from './log-answers.ts'
-import type { PipelineOptions } from './pipeline-options.ts'
-import { readQuery } from './query.ts'
+import type { Answer, Handle } from './handlers.ts'
+import { type Idempotency, type Replayed, readIdempotencyKey } from './idempotency.ts'
+import { readBody, readQuery } from './input.ts'
+import { actKindOf, refusalRecorder } from './recording.ts'
 import { plainPath } from './routes.ts'
 import { answerSender } from './send-answer.ts'
 import { problemSender } from './send-problem.ts'
-import { Visit } from './visit.ts'
+import { Visit, type VisitOptions } from './visit.ts'
+
+export type PipelineOptions = AdmissionOptions &
+  VisitOptions & {
+    readonly idempotency: Idempotency
+    /** Called for each request that is refused because of overload. */
+    readonly noteRefusal: () => void
+  }
 
 /**
- * The life of a request of this endpoint, in the order of C3. Every step may end it; errors go to the one mapper.
+ * The life of a request of this endpoint, in the order of C3. Every stage may end it; errors go to the one mapper.
  *
  *   a turn          503 if it does not come in time; probes take none
  *   admission       204 to a CORS preflight → 401 → 429 → 403 permission as such → 415 → 413 → 503 no room for the body
  *   the body        and 401, 403 once more, for what changed while it was on its way
  *   the answer      idempotent replay, 422 or 409 → 400 of the query → JSON → 400 of the body → the operation, which refuses or commits
+ *   the record      with what was committed, or before an answer that shows data, or soon
  */
 export const serve = (options: PipelineOptions, endpoint: Endpoint, handle: Handle): Serve => {
   const { vault, idempotency, headerPrefix } = options
-  const steps = admission(options, endpoint)
+  const { admit, identify } = admission(options, endpoint)
   const sendProblem = problemSender(options, endpoint.path)
-  const send = answerSender(endpoint, ownHeaders(headerPrefix).traceId)
+  const send = answerSender(endpoint, options)
+  const recordRefusal = refusalRecorder(vault, actKindOf(endpoint))
   const { apiKey: keyHeader } = ownHeaders(headerPrefix)
   const takesBody = endpoint.method !== 'GET'
 
@@ -47,7 +55,7 @@ export const serve = (options: PipelineOptions, endpoint: Endpoint, handle: Hand
     return handle({ vault, headerPrefix, caller, idempotent, params, query, body: read })
   }
 
-  /** With an idempotency key: the answer that was kept under it, or a new one, which is then kept. */
+  /** With an idempotency key, returns the kept answer, or makes one and keeps it. */
   const answerTo = (
     exchange: Exchange,
     caller: Caller | undefined,
@@ -68,9 +76,9 @@ export const serve = (options: PipelineOptions, endpoint: Endpoint, handle: Hand
   ): Promise<void> => {
     const { work } = visit
     const answer = await answerTo(exchange, caller, body)
-    // Short answers of one commit leave together, as many as a commit holds: they have waited for each other already.
+    // Short answers of one commit leave together, without another turn: they have already waited for each other.
     if (exchange.bodyBytes > pace.shortBodyBytesMax && !work.hasTurn) await work.turn()
-    const sending = send(exchange, answer, visit)
+    const sending = send(exchange, answer, visit, caller)
     if (sending !== undefined) await sending
   }
 
@@ -79,7 +87,7 @@ export const serve = (options: PipelineOptions, endpoint: Endpoint, handle: Hand
     const { work } = visit
     try {
       if (endpoint.isProbe !== true) await work.turn()
-      const admitted = steps.admit(exchange, visit)
+      const admitted = admit(exchange, visit)
       let caller = admitted instanceof Promise ? await admitted : admitted
       if (caller === 'answered') {
         visit.memory.keep(0)
@@ -90,7 +98,7 @@ export const serve = (options: PipelineOptions, endpoint: Endpoint, handle: Hand
         body = await body
         await work.turn()
         // C27: the key may have been revoked, or its rules may have changed.
-        if (caller !== undefined) caller = await steps.identify(exchange, visit)
+        if (caller !== undefined) caller = await identify(exchange, visit)
       }
       // A page holds some of its tokens in memory until it is sent.
       if (endpoint.isPage && !visit.memory.hold(visit.memory.held + pageBytes))
@@ -98,11 +106,15 @@ export const serve = (options: PipelineOptions, endpoint: Endpoint, handle: Hand
       try {
         await carryOut(exchange, visit, caller, body)
       } catch (error) {
-        await carryOut(exchange, visit, await withNewerKeys(vault, caller, error), body)
+        const again = await withNewerKeys(vault.keyring, caller, error)
+        again.act.startsAgain()
+        await carryOut(exchange, visit, again, body)
       }
     } catch (error) {
       visit.memory.keep(0)
-      if (!(error instanceof GoneError)) sendProblem(exchange, error)
+      if (error instanceof GoneError) return
+      recordRefusal(exchange, visit.caller, error)
+      sendProblem(exchange, error)
     } finally {
       work.end()
     }
@@ -110,19 +122,19 @@ export const serve = (options: PipelineOptions, endpoint: Endpoint, handle: Hand
   return logAnswers(options.log, endpoint.path, exchange => void live(exchange))
 }
 
-/** What a page is taken to hold while it is made; one that holds more is sent as it is made. */
+/** The memory that a page is charged while it is made. A larger page is sent while it is made. */
 const pageBytes = 1 << 18
 
-/** Refuses what leads to no endpoint. A caller without a key is not told why (C3). */
+/** Refuses a request that leads to no endpoint. A caller without a key does not learn why (C3). */
 export const refuse = (options: PipelineOptions, refusal: (exchange: Exchange) => VaultError): Serve => {
-  const steps = admission(options, undefined)
+  const { admit } = admission(options, undefined)
   const { apiKey: keyHeader } = ownHeaders(options.headerPrefix)
   const sendProblem = problemSender(options)
   const live = async (exchange: Exchange): Promise<void> => {
     const visit = new Visit(options, exchange, keyHeader)
     try {
       await visit.work.turn()
-      if ((await steps.admit(exchange, visit)) !== 'answered') sendProblem(exchange, refusal(exchange))
+      if ((await admit(exchange, visit)) !== 'answered') sendProblem(exchange, refusal(exchange))
     } catch (error) {
       if (!(error instanceof GoneError)) sendProblem(exchange, error)
     } finally {
@@ -137,4 +149,24 @@ const refuseQuery = (query: ReturnType<typeof readQuery>): void => {
   const issues: Issue[] = []
   checkNames(query, [], issues)
   requireNone(issues)
+}
+
+/**
+ * Logs each answer at the level `debug` when it is sent, even if the client has left. It logs the pattern of the route, never the
+ * URL, because an id or a filter may be anything (C2).
+ */
+export const logAnswers = (log: Log, route: string | undefined, serve: Serve): Serve => {
+  if (!log.isDebug) return serve
+  return exchange => {
+    const begun = performance.now()
+    const { method, traceId } = exchange
+    const send = exchange.send.bind(exchange)
+    exchange.send = (status, ...rest) => {
+      const unread = send(status, ...rest)
+      const ms = Math.round((performance.now() - begun) * 10) / 10
+      log.debug({ trace_id: traceId, method, route, status, ms }, 'answered')
+      return unread
+    }
+    serve(exchange)
+  }
 }

@@ -4,7 +4,7 @@ import { limits } from '../domain/limits.ts'
 import { KeyProviderError } from '../keys/key-provider.ts'
 import { StoreUnavailableError } from '../store/port.ts'
 
-/** An error as the wire shows it (C2): RFC 9457. */
+/** An error in its form on the wire (C2, RFC 9457). */
 export type Problem = {
   readonly status: number
   readonly title: string
@@ -32,7 +32,7 @@ export const problem = (error: VaultError, trace: string): Problem => {
   }
 }
 
-/** A request that was refused before its body was read has one fault, of the whole. */
+/** If the request was refused before its body was read, the fault is that of the whole body. */
 const errorMap = (issues: readonly Issue[], whole: string): Record<string, string[]> => {
   const messages = new Map<string, string[]>()
   for (const { path, message } of issues.length > 0
@@ -44,12 +44,12 @@ const errorMap = (issues: readonly Issue[], whole: string): Record<string, strin
   return Object.fromEntries(messages)
 }
 
-/** What Node's parser refuses, in our words. */
+/** Error codes of Node's parser, as ours. */
 const parserErrors: Readonly<Record<string, ErrorCode>> = {
   HPE_HEADER_OVERFLOW: 'headersTooLarge',
 }
 
-/** Maps anything thrown to an entry of the catalogue. What is not foreseen is our bug, and the answer says nothing but 500. */
+/** Maps anything thrown to an entry of the catalogue. Anything unforeseen is a bug of ours, and the answer says only 500. */
 export const asVaultError = (error: unknown, unforeseen: ErrorCode = 'internal'): VaultError => {
   if (error instanceof VaultError) return error
   if (error instanceof StoreUnavailableError || error instanceof KeyProviderError)

@@ -5,10 +5,10 @@ import { describeError, type Log } from '../domain/log.ts'
 import type { Exchange } from './exchange.ts'
 import { asVaultError, problem, problemType } from './problem.ts'
 
-/** For whoever watches from within the process: a test, or a tool that traces requests. */
+/** For observers in this process: a test, or a tool that traces requests. */
 const failures = channel('strongroom.request.failed')
 
-/** Reports refused requests as a count, now and then: a line for each would add to the load. */
+/** Logs the number of refused requests from time to time. A line for each would add to the load. */
 export const refusalLog = (log: Log, now = () => performance.now()): (() => void) => {
   let refused = 0
   let reportedAtMs = Number.NEGATIVE_INFINITY
@@ -25,7 +25,7 @@ const refusalLogIntervalMs = 10_000
 
 export type SendProblem = (exchange: Exchange, error: unknown) => void
 
-/** Sends whatever went wrong as a problem, and logs what is our fault: with the pattern of the route, never the URL (C2). */
+/** Sends any error as a problem, and logs our own faults: with the pattern of the route, never the URL (C2). */
 export const problemSender = (
   {
     log,
@@ -36,7 +36,7 @@ export const problemSender = (
 ): SendProblem => {
   const { apiKey, traceId } = ownHeaders(headerPrefix)
   const keyHeader = apiKey.toUpperCase()
-  // A key can also become invalid while its request is under way, so every 401 passes here.
+  // Every 401 passes here, because a key can also become invalid while its request runs.
   const unauthorized = new VaultError('unauthorized', {
     detail: `Send a valid API key in the header ${keyHeader}.`,
     headers: { 'www-authenticate': `ApiKey header="${keyHeader}"` },
@@ -66,7 +66,7 @@ export const problemSender = (
         body,
       )
     } catch (failure) {
-      // Nothing that can be said remains.
+      // No answer can be sent any more.
       report(failure)
       exchange.abandon()
     }

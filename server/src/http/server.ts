@@ -1,20 +1,19 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextIteration } from 'node:timers/promises'
 import { type TlsOptions, Server as TlsServer } from 'node:tls'
 import type { Endpoint } from '../contract/endpoint.ts'
 import { type EndpointId, endpoints } from '../contract/endpoints.ts'
 import { ownHeaders } from '../contract/headers.ts'
 import { VaultError } from '../domain/errors.ts'
 import { pace } from '../domain/pace.ts'
-import type { Handle } from './call.ts'
 import { Listener } from './connections/listener.ts'
 import type { Exchange, Serve } from './exchange.ts'
+import type { Handle } from './handlers.ts'
 import { handlers } from './handlers.ts'
-import { logAnswers } from './log-answers.ts'
 import { noSuchRoute, noTunnel } from './no-such-route.ts'
-import { refuse, serve } from './pipeline.ts'
-import type { PipelineOptions } from './pipeline-options.ts'
+import type { PipelineOptions } from './pipeline.ts'
+import { logAnswers, refuse, serve } from './pipeline.ts'
 import { RouteTable } from './routes.ts'
 import { problemSender } from './send-problem.ts'
 import { canSharePorts, requireFreePort } from './shared-port.ts'
@@ -22,17 +21,17 @@ import { canSharePorts, requireFreePort } from './shared-port.ts'
 export type Address = { readonly host: string; readonly port: number; readonly isShared?: boolean }
 
 export type HttpServer = {
-  /** Resolves with the address once requests are answered. A port that is shared may be listened on by others as well. */
+  /** Resolves with the address once requests are answered. Other processes may listen on a shared port, too. */
   listen(address: Address): Promise<Address>
-  /** New connections get these certificates; those that exist keep theirs. */
+  /** Gives these certificates to new connections. Existing ones keep theirs. */
   renewTls(tls: TlsOptions): void
-  /** Answers what is in flight, for at most the given time. */
+  /** Answers the requests in flight, for at most the given time. */
   close(drainTimeoutMs: number): Promise<void>
 }
 
 /**
- * The event loop accepts one connection a turn from each socket that listens. With these beside the first one, a crowd that opens a
- * thousand connections a second keeps nobody from being accepted while turns take milliseconds.
+ * In each iteration, the event loop accepts one connection from each listening socket. With these many more sockets, a crowd that
+ * opens a thousand connections a second does not shut others out while iterations take milliseconds.
  */
 const acceptorsMore = 15
 
@@ -57,7 +56,7 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
     ),
   )
   server.on('connection', (socket: Socket) => {
-    // The server still accepts those that wait when it is told to stop, however little time it has.
+    // After `close`, the server still accepts connections that are already waiting, even when no time is left.
     if (isTimeUp) {
       socket.destroy()
       return
@@ -83,8 +82,8 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
         isTimeUp = true
         for (const socket of sockets) socket.destroy()
       }, drainTimeoutMs)
-      // Requests that arrived before the stop are still accepted and read, and are then in flight.
-      for (let turn = 0; turn < pace.loopTurnsBeforeClosing; turn++) await nextTurn()
+      // Requests that arrived before the stop are still accepted and read. From then on they are in flight.
+      for (let done = 0; done < pace.iterationsBeforeClosing; done++) await nextIteration()
       const closed = acceptors.map(acceptor => once(acceptor.close(), 'close'))
       await Promise.all([listener.close(), ...closed])
       clearTimeout(cut)

@@ -1,32 +1,39 @@
-import { apiKeyName } from '../operations/vault/caller-cache.ts'
-import type { KnownCaller } from '../operations/vault/vault.ts'
-import type { ByteAccount } from '../scheduling/byte-budget.ts'
-import type { Work } from '../scheduling/scheduler.ts'
+import { apiKeyName } from '../operations/keys/authenticate.ts'
+import type { Caller, KnownCaller, Vault } from '../operations/vault/vault.ts'
+import type { ByteAccount, ByteBudget } from '../scheduling/byte-budget.ts'
+import type { Scheduler, Work } from '../scheduling/scheduler.ts'
 import type { Exchange } from './exchange.ts'
-import type { PipelineOptions } from './pipeline-options.ts'
 
-/** Those whose key is not known yet share as one tenant, each by where it calls from. */
+export type VisitOptions = {
+  readonly vault: Vault
+  readonly scheduler: Scheduler
+  readonly memory: ByteBudget
+}
+
+/** Requests with unknown keys share as one tenant, and each is charged by its address. */
 const strangers = Symbol('strangers')
 
-/** Clients send the same headers again and again, and the strict reader gives such requests the same object. */
+/** Clients repeat their headers, and the strict reader returns the same object for repeated headers. */
 const namesOfHeaders = new WeakMap<object, string>()
 
 /**
- * What a request takes of the processor and of memory, and to whom both are charged. Begins when the request has arrived, before
- * anything is done for it.
+ * The processor time and memory that a request uses, and who is charged for them. Created when a request arrives, before any work
+ * on it.
  */
 export class Visit {
   readonly work: Work
   memory: ByteAccount
+  /** Who calls, once the key is known. */
+  caller: Caller | undefined
   /** Whether there is room in memory for the body that it announces. */
   hasRoom: boolean
-  /** The name under which the holder of the key that it carries is remembered. */
+  /** The name under which the caller cache knows the key's holder. */
   readonly keyName: string | undefined
-  readonly #options: PipelineOptions
+  readonly #options: VisitOptions
   readonly #tenant: unknown
   readonly #exchange: Exchange
 
-  constructor(options: PipelineOptions, exchange: Exchange, keyHeader: string) {
+  constructor(options: VisitOptions, exchange: Exchange, keyHeader: string) {
     const { vault, scheduler, memory } = options
     this.#options = options
     this.#exchange = exchange
@@ -40,7 +47,7 @@ export class Visit {
     exchange.onGone = () => this.work.cancel()
   }
 
-  /** Charges the holder of a key that was looked up, and waits for a turn. */
+  /** Charges the holder of the key that was looked up, and waits for a turn. */
   async chargeTo(caller: KnownCaller | undefined): Promise<void> {
     if (caller !== undefined && caller.tenantNumber !== this.#tenant) {
       const { tenantNumber } = caller

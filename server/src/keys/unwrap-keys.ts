@@ -8,7 +8,13 @@ export const unwrapVaultKeys = async (
   wrapped: readonly WrappedKey[],
 ): Promise<VaultKeys> => {
   const keys = await unwrapAll(provider, vaultOwner, wrapped)
-  return { apiKeys: newest(keys, vaultOwner, 'api-keys').key, grants: newest(keys, vaultOwner, 'grants').key }
+  const keyFor = (purpose: string): KeyObject => newest(keys, vaultOwner, purpose).key
+  return {
+    apiKeys: keyFor('api-keys'),
+    grants: keyFor('grants'),
+    log: keyFor('log'),
+    checkpoints: keyFor('checkpoints'),
+  }
 }
 
 export const unwrapTenantKeys = async (

@@ -1,7 +1,7 @@
 /**
- * Memory for what is on its way, in bytes: bodies that arrive, answers that nobody has read yet (C37). A tenant gets at most as much
- * as is left for all others, so that half of the budget is there for whoever comes next; within the tenant the same holds for a
- * key. Whoever has taken his part is refused more, and nobody else.
+ * A budget for memory in use by requests, in bytes: bodies that arrive, answers that nobody has read yet (C37). A tenant may hold
+ * at most as much as is left for all others, so half of the budget is free for the next tenant. Within a tenant the same holds
+ * for a key. Only those who have used up their part are refused more.
  */
 export class ByteBudget {
   readonly #total: number
@@ -44,7 +44,7 @@ export class ByteBudget {
 
 type Holder = { held: number; readonly keys: Map<unknown, number> }
 
-/** What one request holds of the budget. */
+/** The part of the budget that one request holds. */
 export class ByteAccount {
   readonly #budget: ByteBudget
   readonly #tenant: unknown
@@ -61,7 +61,7 @@ export class ByteAccount {
     return this.#held
   }
 
-  /** Sets what is held; false, and nothing changes, if it is more than before and there is no room for it. */
+  /** Sets what the request holds. If it grows and there is no room, returns false and changes nothing. */
   hold(bytes: number): boolean {
     const more = bytes - this.#held
     if (more > 0 && !this.#budget.mayTake(this.#tenant, this.#key, more)) return false
@@ -69,7 +69,7 @@ export class ByteAccount {
     return true
   }
 
-  /** Sets what is held, with or without room: for what is in memory already. */
+  /** Sets what the request holds even without room, for bytes that are already in memory. */
   keep(bytes: number): void {
     if (bytes === this.#held) return
     this.#budget.move(this.#tenant, this.#key, bytes - this.#held)

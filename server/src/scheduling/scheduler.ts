@@ -1,36 +1,36 @@
 import { VaultError } from '../domain/errors.ts'
 
 /**
- * One way to the processor (C37). Whatever needs it for an answer, and every background job, is a `Work` that asks for turns. The
- * scheduler hands them out so that tenants share the processor's time equally, and within a tenant its keys:
+ * The one way to the processor (C37). Every request and every background job is a `Work` that asks for turns. The scheduler gives
+ * tenants equal shares of processor time, and within a tenant its keys:
  *
  *   arrival ─► Work.turn() ─► the queue of its key ─► a group of turns runs ─► measured, charged to its keys ─► …
  *
- * - **Fair.** Each tenant, and each key in it, has a virtual clock that its measured time moves forward. The next turn goes to the
- *   tenant, and in it to the key, whose clock is furthest behind (start-time fair queueing). Whoever comes back from a rest starts
- *   at the present, so nobody saves time up. Background work is charged twenty times over: it runs where nobody else wants to.
+ * - **Fair.** Each tenant, and each key in it, has a virtual clock that advances by its measured time. The next turn goes to the
+ *   tenant whose clock is furthest behind, and in it to the key whose clock is (start-time fair queueing). A tenant that was idle
+ *   starts at the present, so nobody saves up time. Background work is charged twenty times over: it runs when nobody else waits.
  * - **In slices.** A work that has run for `sliceMs` gives way at its next `turn()`. Between two rounds the event loop reads
- *   sockets, so that newcomers and probes get in.
- * - **In groups.** Requests that run step by step with others cost a third less than one after the other, because each step finds
- *   the processor's caches filled with its own code. Turns of keys whose turns have been cheap so far share a group of about
- *   `groupMs`. A turn of any other key runs alone, so it is measured alone and keeps nobody but itself waiting.
- * - **Bounded.** A work that has not begun after `waitMaxMs` is refused (503). Only whoever asks for more than his share waits
- *   that long. The refusal comes late on purpose: one that came at once would be asked for again at once.
- * - **Only while somebody waits.** A work that is cancelled gets no further turn.
+ *   sockets, so new requests and probes get in.
+ * - **In groups.** Requests that advance together cost a third less than one after another, because the processor's caches already
+ *   hold the code of each stage. Turns of keys with cheap turns share a group of about `groupMs`. A turn of any other key runs
+ *   alone, so it is measured alone and delays only its own key.
+ * - **Bounded.** A work that has not begun after `waitMaxMs` is refused (503). Only keys that ask for more than their share wait
+ *   that long. The refusal comes late on purpose: after an early one, the client would ask again at once.
+ * - **Only while somebody waits.** A cancelled work gets no further turn.
  *
- * Processes share nothing: each is fair by itself. Figures: docs/decisions/0021-one-scheduler.md.
+ * Processes share nothing: each one is fair by itself. Figures: docs/decisions/0021-one-scheduler.md.
  */
 export class Scheduler {
   readonly #now: () => number
   readonly #waitMaxMs: number
   readonly #tenants = new Map<unknown, Share>()
-  /** Those of the tenants that have turns waiting. */
+  /** The tenants with waiting turns. */
   readonly #waiting: Share[] = []
   #present = 0
   #isRoundDue = false
   #expiry: NodeJS.Timeout | undefined
   #refused = 0
-  /** The slice that is running; works that hold a turn of it may go on. */
+  /** The running slice. Works that hold a turn of it may go on. */
   #slice = 0
   #sliceBegan = 0
   #lastSlice = 0
@@ -46,7 +46,7 @@ export class Scheduler {
     this.#waitMaxMs = waitMaxMs
   }
 
-  /** Work for an answer: charged to the key of the tenant, or for strangers to where they call from. */
+  /** Work for an answer. It is charged to the key of the tenant, or, for strangers, to their address. */
   work(tenant: unknown, key: unknown): Work {
     return new Work(this, this.#queueOf(tenant, key))
   }
@@ -56,17 +56,20 @@ export class Scheduler {
     return new Work(this, this.#queueOf(backgroundTenant, name))
   }
 
-  /** Somebody wants to connect. While many do, slices and rounds are short, because each turn of the event loop accepts only a few. */
+  /**
+   * Notes a new connection. While many arrive, slices and rounds are short, because each iteration of the event loop accepts only
+   * a few.
+   */
   noteArrival(): void {
     if (++this.#arrivals >= crowd) this.#hurriedUntil = this.#now() + hurryMs
   }
 
-  /** The slice that is running, or undefined between slices. */
+  /** The running slice. Undefined between slices. */
   get slice(): number | undefined {
     return this.#slice === 0 ? undefined : this.#slice
   }
 
-  /** Turns that wait, and how many have been refused: for tests and metrics. */
+  /** How many turns wait and how many were refused, for tests and metrics. */
   get state(): { readonly waiting: number; readonly refused: number } {
     let waiting = 0
     for (const tenant of this.#waiting) for (const queue of tenant.waiting) waiting += queue.length
@@ -112,22 +115,22 @@ export class Scheduler {
   #queueOf(tenantId: unknown, key: unknown): Queue {
     let tenant = this.#tenants.get(tenantId)
     if (tenant === undefined) {
-      if (this.#tenants.size >= rememberedMax) this.#forgetResting()
+      if (this.#tenants.size >= rememberedMax) this.#forgetIdle()
       tenant = new Share(tenantId, tenantId === backgroundTenant)
       this.#tenants.set(tenantId, tenant)
     }
     let queue = tenant.queues.get(key)
     if (queue === undefined) {
-      if (tenant.queues.size >= rememberedMax) tenant.forgetResting()
+      if (tenant.queues.size >= rememberedMax) tenant.forgetIdle()
       queue = new Queue(tenant, key)
       tenant.queues.set(key, queue)
     }
     return queue
   }
 
-  #forgetResting(): void {
+  #forgetIdle(): void {
     for (const tenant of this.#tenants.values()) {
-      tenant.forgetResting()
+      tenant.forgetIdle()
       if (tenant.queues.size === 0) this.#tenants.delete(tenant.id)
     }
   }
@@ -153,8 +156,8 @@ export class Scheduler {
     this.#slice = this.#lastSlice
     this.#sliceBegan = this.#now()
     for (const work of group) work.start(this.#slice)
-    // Promises resolve in microtasks, and a tick that a microtask asks for runs once no microtask is left: when every work of the
-    // group has come to its end, or waits for something.
+    // Promises resolve in microtasks. A tick that a microtask requests runs when no microtask is left: every work of the group
+    // has then ended, or waits for something.
     queueMicrotask(() =>
       process.nextTick(() => {
         const now = this.#now()
@@ -208,40 +211,40 @@ export class Scheduler {
 
 /** How long a work may run before it gives way, in a group with others or alone. */
 const sliceMs = 5
-/** What a group is expected to take, and how many turns it has at most. */
+/** The expected time of a group, and the most turns in one. */
 const groupMs = 4
 const groupTurnsMax = 32
 /** How long groups follow one another before sockets are read again. */
 const roundMs = 4
-/** As many connections between two rounds are a crowd; how long slices and rounds are then, and for how long. */
+/** This many connections between two rounds are a crowd. Then slices and rounds are this short, for this long. */
 const crowd = 8
 const hurriedMs = 1
 const hurryMs = 20
 /** A turn that takes longer than this runs alone. */
 const lightMs = 0.25
-/** What a turn of a key is expected to take of which nothing is known: it runs alone. */
+/** The expected time of a turn of an unknown key. It runs alone. */
 const unknownMs = 0.5
-/** A group that takes this long, and this many times what was expected, has somebody in it who is not light. */
+/** If a group takes this long, and this many times what was expected, some work in it is not light. */
 const overrunMs = 3
 const overrunFactor = 4
 const expiryIntervalMs = 50
-/** What background work is charged for each millisecond. */
+/** What background work is charged per millisecond. */
 const backgroundFactor = 20
-/** Tenants, and keys of a tenant, that are remembered although nothing of theirs waits: by what they took they are known. */
+/** How many idle tenants, and idle keys of a tenant, are remembered, so that their expected times are known. */
 const rememberedMax = 10_000
-/** Works of one key that have begun and gave way. While there are more, those go on before others begin: each holds memory. */
+/** How many begun works of one key may wait. Beyond this, they go on before new ones begin, because each holds memory. */
 const begunMax = 8
 
 const backgroundTenant = Symbol('background')
 
-/** Nobody waits for the answer any more. */
+/** Thrown when nobody waits for the answer any more. */
 export class GoneError extends Error {
   static {
     GoneError.prototype.name = 'GoneError'
   }
 }
 
-/** What one request, or one job, does. Its turns are charged to the key that it came with. */
+/** The work of one request or one job. Its turns are charged to the key that it came with. */
 export class Work {
   /** @internal */ queue: Queue
   /** @internal Of which it has the turn: it may be charged to another from then on. */ turnOf: Queue
@@ -261,9 +264,9 @@ export class Work {
   }
 
   /**
-   * To be asked before work begins, after every wait for something else, and between the pieces of what takes long. Undefined while
-   * the work may go on; otherwise a promise that resolves when it may. Throws, or rejects, if it may not: VaultError `overloaded`
-   * if it has waited too long to begin, GoneError if it was cancelled.
+   * Call before work begins, after every wait for something else, and between the parts of long work. Returns `undefined` while
+   * the work may go on, otherwise a promise that resolves when it may. Throws or rejects if it may not: VaultError `overloaded`
+   * if it waited too long to begin, GoneError if it was cancelled.
    */
   turn(): Promise<void> | undefined {
     if (this.#isCancelled) throw new GoneError()
@@ -295,14 +298,14 @@ export class Work {
     this.#reject?.(reason)
   }
 
-  /** From here on it is charged to this key: who calls was not known before. */
+  /** Charges the work to this key from now on, when the caller becomes known. */
   chargeTo(tenant: unknown, key: unknown): void {
     const queue = this.#scheduler.queueOf(tenant, key)
     if (queue === this.queue) return
     this.end()
     this.queue = queue
     queue.works++
-    // What is left of its turn was given to somebody else's queue.
+    // The rest of its turn belongs to another queue.
     this.#slice = 0
   }
 
@@ -313,23 +316,23 @@ export class Work {
     this.refuse(new GoneError())
   }
 
-  /** To be called once, when nothing is left to do. */
+  /** Call once, when the work is done. */
   end(): void {
     this.queue.works--
   }
 }
 
-/** What an operation sees of the work that it does. */
+/** The part of a work that operations see. */
 export type Turns = Pick<Work, 'turn' | 'hasTurn'>
 
-/** What waits for one key, and what its turns have taken. */
+/** The waiting works of one key, and the time that its turns have taken. */
 class Queue {
   readonly tenant: Share
   readonly key: unknown
   clock = 0
   /** Works that have not ended. */
   works = 0
-  /** What a turn is expected to take. */
+  /** The expected time of a turn. */
   expectedMs = unknownMs
   isLight = false
   readonly #fresh = new Fifo<Work>()
@@ -350,7 +353,7 @@ class Queue {
     else this.#fresh.push(work)
   }
 
-  /** What has begun and what is new go by turns, so that a long work of a key does not keep its short ones waiting. */
+  /** Begun and new works alternate, so that a long work of a key does not delay its short ones. */
   take(): Work {
     const isFresh =
       this.#begun.length === 0 || (!this.#wasFresh && this.#fresh.length > 0 && this.#begun.length < begunMax)
@@ -374,7 +377,7 @@ class Queue {
     this.tenant.clock += this.tenant.isBackground ? ms * backgroundFactor : ms
   }
 
-  /** Upwards in two steps, because the machine may have been busy with something else; downwards soon. */
+  /** Rises by a factor of four at most, because the machine may have been busy with something else. Falls quickly. */
   learn(ms: number): void {
     this.expectedMs =
       ms > this.expectedMs ? Math.min(ms, 4 * this.expectedMs) : 0.7 * this.expectedMs + 0.3 * ms
@@ -382,7 +385,7 @@ class Queue {
   }
 }
 
-/** A tenant's part of the processor. */
+/** A tenant's share of the processor. */
 class Share {
   readonly id: unknown
   readonly isBackground: boolean
@@ -397,12 +400,12 @@ class Share {
     this.isBackground = isBackground
   }
 
-  forgetResting(): void {
+  forgetIdle(): void {
     for (const queue of this.queues.values()) if (queue.works === 0) this.queues.delete(queue.key)
   }
 }
 
-/** A queue whose first elements are dropped without moving the others each time. */
+/** A queue that drops its first elements without moving the others each time. */
 class Fifo<Item> {
   #items: (Item | undefined)[] = []
   #start = 0
@@ -436,7 +439,7 @@ class Fifo<Item> {
   }
 }
 
-/** Each has paid in advance what it was expected to take; now it pays, or gets back, the difference. */
+/** Each work has paid its expected time in advance. Now it pays the difference, or gets it back. */
 const charge = (group: readonly Work[], ms: number): void => {
   const [first] = group
   if (first === undefined) return

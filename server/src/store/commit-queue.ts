@@ -5,8 +5,8 @@ import { type Outcome, type WriteSet, weightOf } from './write-set.ts'
 /** The outcome of one set, or the engine's reason in constant words if storage could not take it. */
 export type BatchResult = Outcome | { readonly failed: string }
 
-/** Commits sets together. Each lane has at most one batch in flight. */
-export type CommitBatch = (sets: readonly WriteSet[], lane: number) => Promise<readonly BatchResult[]>
+/** Commits sets together. `position` says which of the batches in flight this is. */
+export type CommitBatch = (sets: readonly WriteSet[], position: number) => Promise<readonly BatchResult[]>
 
 type QueuedSet = {
   readonly set: WriteSet
@@ -22,30 +22,30 @@ export const batchWeight = 1_000
 /** The most that may wait: one to two seconds of work. */
 const waitingWeight = 100_000
 
-/** Resolves once all code that runs without a pause has run, such as the other requests of the same step. */
-const stepEnds = (): Promise<void> => new Promise(resolve => process.nextTick(resolve))
+/** Resolves once all code that runs without a pause has run, such as other requests of the same slice. */
+const tickEnds = (): Promise<void> => new Promise(resolve => process.nextTick(resolve))
 
 /**
- * Group commit. Sets that arrive without a pause between them, or while every lane is busy, are committed together and
- * share one fsync. Their promises resolve after the commit, never before. If more is waiting than one commit holds, tenants take turns
- * (fair-queue.ts).
+ * Group commit. Sets are committed together, and share one fsync, if they arrive without a pause between them, or while no
+ * further batch may be in flight. Their promises resolve after the commit, never before. If more is waiting than one commit
+ * holds, tenants take turns (fair-queue.ts).
  */
 export class CommitQueue {
   readonly #commit: CommitBatch
-  /** What each lane is working on. */
+  /** The batches in flight. */
   readonly #batches: (Promise<void> | undefined)[]
   readonly #oneTenant: boolean
   readonly #waiting = new FairQueue<QueuedSet>()
-  /** At most one lane works on a set larger than a batch, so that the other lanes stay free. */
-  #hasHeavyLane = false
+  /** Whether a batch in flight holds a set larger than a batch. At most one does, so that others can follow. */
+  #hasHeavyBatch = false
 
   /** With `oneTenant`, a batch holds sets of a single tenant, so a sharded database commits it on one shard. */
   constructor(
     commit: CommitBatch,
-    { lanes = 1, oneTenant = false }: { lanes?: number; oneTenant?: boolean } = {},
+    { inFlightMax = 1, oneTenant = false }: { inFlightMax?: number; oneTenant?: boolean } = {},
   ) {
     this.#commit = commit
-    this.#batches = Array.from({ length: lanes }, () => undefined)
+    this.#batches = Array.from({ length: inFlightMax }, () => undefined)
     this.#oneTenant = oneTenant
   }
 
@@ -77,40 +77,40 @@ export class CommitQueue {
     return this.#batches.filter(batch => batch !== undefined)
   }
 
-  async #run(lane: number): Promise<void> {
+  async #run(position: number): Promise<void> {
     do {
-      this.#batches[lane] = this.#commitNext(lane)
-      await this.#batches[lane]
-    } while (this.#waiting.has(batchWeight, { onlyLight: this.#hasHeavyLane }))
-    this.#batches[lane] = undefined
+      this.#batches[position] = this.#commitNext(position)
+      await this.#batches[position]
+    } while (this.#waiting.has(batchWeight, { onlyLight: this.#hasHeavyBatch }))
+    this.#batches[position] = undefined
   }
 
-  async #commitNext(lane: number): Promise<void> {
-    // If the first set left alone, the sets right behind it would need another fsync. If it waited for a whole turn of the
+  async #commitNext(position: number): Promise<void> {
+    // If the first set left alone, the sets right behind it would need another fsync. If it waited for a whole iteration of the
     // event loop, writer and requests would alternate: a fifth fewer creates.
-    await stepEnds()
+    await tickEnds()
     const batch = this.#waiting.take(batchWeight, {
       oneTenant: this.#oneTenant,
-      onlyLight: this.#hasHeavyLane,
+      onlyLight: this.#hasHeavyBatch,
     })
     if (batch.length === 0) return
     const isHeavy = batch.some(queued => queued.isHeavy)
     for (const queued of batch) queued.isTaken = true
-    if (isHeavy) this.#hasHeavyLane = true
+    if (isHeavy) this.#hasHeavyBatch = true
     try {
       const results = await this.#commit(
         batch.map(({ set }) => set),
-        lane,
+        position,
       )
-      batch.forEach(({ resolve, reject }, position) => {
-        const result = results[position] ?? { failed: 'the set was not answered' }
+      batch.forEach(({ resolve, reject }, index) => {
+        const result = results[index] ?? { failed: 'the set was not answered' }
         if ('failed' in result) reject(new StoreUnavailableError(notStored, { outage: result.failed }))
         else resolve(result)
       })
     } catch (error) {
       for (const { reject } of batch) reject(new StoreUnavailableError(notStored, { cause: error }))
     }
-    if (isHeavy) this.#hasHeavyLane = false
+    if (isHeavy) this.#hasHeavyBatch = false
   }
 }
 

@@ -7,7 +7,7 @@ import { keyColumns, type Table } from './tables.ts'
 export type PlainRow = readonly Value[]
 
 /** A vault that no other process can open while it is held. */
-export type RestingVault = {
+export type CopySource = {
   /** Changes with every write to the vault. */
   readonly identity: string
   count(table: Table): number
@@ -34,7 +34,7 @@ export type TableReader = {
 }
 
 /** Storage that a vault is being copied into. It cannot be served before the copy is finished. */
-export type ArrivingVault = {
+export type CopyTarget = {
   /** Where an interrupted copy of the same vault stopped, or `done` if nothing is left to copy. */
   readonly position: CopyPosition | 'done' | undefined
   /** The rows become durable together with the position, so a copy may be killed at any moment. */

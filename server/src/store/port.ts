@@ -63,6 +63,8 @@ export type Store = StandaloneWrites & {
   ): Promise<{ counters: Counter[]; expired: ReadonlyMap<string, number> }>
   readCounters(tenant: number, names: readonly string[]): Promise<Counter[]>
   listCounters(tenant: number): Promise<Counter[]>
+  /** How many transient fields of each tenant are due. */
+  countDueTransients(pending: PendingDeadlines): Promise<{ tenant: number; due: number }[]>
   /** When the newest token of any tenant was created, according to the counters. */
   newestTokenAt(): Promise<number | undefined>
 
@@ -156,7 +158,7 @@ export type StandaloneWrites = {
    * before this one (L7). False if the tree has changed; then nothing is deleted.
    */
   cutLog(tree: LogTreeRow, ifSealed: Uint8Array, before: number): Promise<boolean>
-  /** Stores the vault's own keys unless it already has some, and returns those now stored. */
+  /** Stores those of the vault's own keys that it does not have yet, and returns those now stored. */
   ensureVaultKeys(keys: readonly KeyRow[]): Promise<KeyRow[]>
   /** Stores a key of the vault or of a tenant as it is wrapped now, and returns whether it was still stored as it was before. */
   replaceKey(owner: KeyOwner, before: KeyRow, wrapped: Uint8Array): Promise<boolean>

@@ -107,7 +107,7 @@ onEveryEngine('two tenants', vaultOfSuite => {
       await create(theirs, { ...card, expires_at }),
     ]
     vault.now += day
-    await vault.service.clockwork.runAll()
+    await vault.service.jobTimer.runAll()
     const again = new Date(vault.now + day).toISOString()
     const [expired, expiredTheirs] = [
       await create(ours, { ...card, expires_at: again }),

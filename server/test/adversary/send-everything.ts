@@ -310,7 +310,7 @@ export const sendEverything = async (vault: TestVault, canaries: Canaries): Prom
     assert.equal((await patch(id, { data: canaries.text() })).status, 500)
   }
   vault.now += 2 * 86_400_000
-  await vault.service.clockwork.runAll()
+  await vault.service.jobTimer.runAll()
 
   const last = async (): Promise<void> => {
     await send('DELETE', `/tokens/${bankId}`, { key: keys.reader })

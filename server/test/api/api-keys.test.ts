@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newApiKeyText } from '../../src/crypto/api-key.ts'
 import { deleteApiKey } from '../../src/operations/keys/delete-api-key.ts'
-import { operatorOf } from '../../src/operations/vault/operator.ts'
 import type { Store } from '../../src/store/port.ts'
 import { granted, type TestReply } from '../rig/answers.ts'
 import { newApplication, ownerAndManager } from '../rig/applications.ts'
+import { operatorOf } from '../rig/caller-of.ts'
 import { commitGate } from '../rig/commit-gate.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 import { sendRaw } from '../rig/raw-http.ts'
@@ -96,7 +96,7 @@ onEveryEngine('API keys', vault => {
     await works(key)
     await works(further)
     await works(`${further.slice(0, -1)}x`)
-    await vault().service.clockwork.runAll()
+    await vault().service.jobTimer.runAll()
     const content = await vault().engine.content(vault().folder.path)
     assert.ok(content.size > 0)
     const parts = [key, further, manager].flatMap(text => [text, text.slice(-42), text.slice(-42, -6)])
@@ -293,7 +293,7 @@ onEveryEngine('API keys', vault => {
     assert.equal(await works(key), 200)
   })
 
-  test('last_used_at is shown at once, recorded by the clockwork, and never goes back (C29.7)', async () => {
+  test('last_used_at is shown at once, recorded by the job timer, and never goes back (C29.7)', async () => {
     const { manager, id, key } = await start()
     const used = async () => (await listKeys(manager, id))[0].last_used_at
     const stored = async () => {
@@ -308,17 +308,17 @@ onEveryEngine('API keys', vault => {
     const one = await vault().get(`/applications/${id}/keys/${keyId}`, manager)
     assert.equal(one.body.last_used_at, instant(vault().now))
     assert.equal(await stored(), null, 'a request does not wait for it')
-    await vault().service.clockwork.runAll()
+    await vault().service.jobTimer.runAll()
     assert.equal(await stored(), vault().now)
     assert.equal(await used(), instant(vault().now))
 
     const latest = vault().now + 5_000
     vault().now = latest
     assert.equal((await vault().get('/tokens', key)).status, 403, 'a refused request is a use')
-    await vault().service.clockwork.runAll()
+    await vault().service.jobTimer.runAll()
     vault().now -= 3_000
     await works(key)
-    await vault().service.clockwork.runAll()
+    await vault().service.jobTimer.runAll()
     assert.equal(await used(), instant(latest))
 
     vault().now = latest + 9_000
@@ -331,7 +331,7 @@ onEveryEngine('API keys', vault => {
     const { manager, id, key } = await start()
     granted(await makeKey(manager, id))
     await works(key)
-    await vault().service.clockwork.runAll()
+    await vault().service.jobTimer.runAll()
     const [used, unused] = await listKeys(manager, id)
     assert.ok(used.last_used_at)
     assert.equal('last_used_at' in unused, false)

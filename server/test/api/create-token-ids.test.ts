@@ -373,7 +373,7 @@ onEveryEngine('token ids', vault => {
     const { getToken } = store
     store.getToken = async (tenant, id) => {
       store.getToken = getToken
-      await vault().service.clockwork.runAll()
+      await vault().service.jobTimer.runAll()
       return getToken(tenant, id)
     }
     const again = await vault().create(keys.general, { id: 'swept', type: 'token', data: 2 })

@@ -273,7 +273,7 @@ onEveryEngine('deduplication', vault => {
     const two = await vault().create(keys.owner, first)
     assert.notEqual(two.id, one.id)
     assert.equal((await vault().create(keys.owner, first)).id, two.id)
-    await vault().service.clockwork.runAll()
+    await vault().service.jobTimer.runAll()
     assert.equal((await vault().create(keys.owner, first)).id, two.id)
     assert.equal(await countTokens(vault(), keys.owner), 1)
   })

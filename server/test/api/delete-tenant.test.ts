@@ -130,7 +130,7 @@ onEveryEngine('delete the tenant', vault => {
     )
 
     await vault().restart()
-    await vault().service.clockwork.runAll()
+    await vault().service.jobTimer.runAll()
     assert.deepEqual(await rowsOf(vault(), tenant), {}, 'also when the process ended in between')
   })
 
@@ -148,11 +148,11 @@ onEveryEngine('delete the tenant', vault => {
     const number = await numberOf(vault(), theirs.tenantId)
     // The first run of the jobs writes the index report and records which keys were used; these are rows too.
     await look()
-    await vault().service.clockwork.runAll()
+    await vault().service.jobTimer.runAll()
     const [before, rows] = [await look(), await rowsOf(vault(), number)]
     granted(await remove(ours.keys.manager))
     assert.deepEqual(await look(), before)
-    await vault().service.clockwork.runAll()
+    await vault().service.jobTimer.runAll()
     assert.deepEqual(await look(), before)
     assert.deepEqual(await rowsOf(vault(), number), rows)
 
@@ -228,8 +228,8 @@ onEveryEngine('delete the tenant', vault => {
         assert.equal(deletion.status, 204)
         assertUnauthorized(written)
         const { tokens } = await rowsOf(vault(), tenant)
-        assert.equal(tokens, 1, 'the one from before waits for the clockwork')
-        await vault().service.clockwork.runAll()
+        assert.equal(tokens, 1, 'the one from before waits for the job timer')
+        await vault().service.jobTimer.runAll()
         assert.deepEqual(await rowsOf(vault(), tenant), {})
       })
 
@@ -262,7 +262,7 @@ onEveryEngine('delete the tenant', vault => {
     gate.open()
     assert.deepEqual(await rotation, { committed: false, conflict: 'tenantGone' })
     granted(await deletion)
-    await vault().service.clockwork.runAll()
+    await vault().service.jobTimer.runAll()
     assert.deepEqual(await rowsOf(vault(), tenant), {})
   })
 
@@ -300,7 +300,7 @@ test('no wrapped key is left in the data folder (sqlite: its files are its own) 
   }
   assert.deepEqual(found(), [true, true, true])
   granted(await vault.delete('/tenants/self', keys.manager))
-  await vault.service.clockwork.runAll()
+  await vault.service.jobTimer.runAll()
   assert.deepEqual(found(), [false, false, false])
   await vault.stop()
 })

@@ -172,7 +172,7 @@ onEveryEngine('expires_at', vault => {
     const { keys } = await vault().tenant({ owner })
     const { id } = await vault().create(keys.owner, token)
     vault().now += 100 * 365 * 86_400_000
-    await vault().service.clockwork.runAll()
+    await vault().service.jobTimer.runAll()
     assert.equal((await vault().get(`/tokens/${id}`, keys.owner)).status, 200)
     vault().now -= 100 * 365 * 86_400_000
   })
@@ -236,7 +236,7 @@ onEveryEngine('expires_at', vault => {
     assert.ok(await vault().store.getToken(number, goes.id))
     vault().now += 1
     await expectIds([stays.id])
-    await vault().service.clockwork.runAll()
+    await vault().service.jobTimer.runAll()
     await expectIds([stays.id])
     assert.equal(await vault().store.getToken(number, goes.id), undefined)
     // C17.6: a purged token has given its id back.
@@ -255,7 +255,7 @@ onEveryEngine('expires_at', vault => {
     const cleared = await vault().patch(`/tokens/${id}`, keys.owner, { expires_at: null })
     assert.equal('expires_at' in cleared.body, false)
     vault().now += 3_600_000
-    await vault().service.clockwork.runAll()
+    await vault().service.jobTimer.runAll()
     assert.equal((await vault().get(`/tokens/${id}`, keys.owner)).status, 200)
     assert.equal((await vault().get('/tokens?metadata.k=v', keys.owner)).body.pagination.total_items, 1)
     assert.equal(await countTokens(vault(), keys.owner), 1)
@@ -273,7 +273,7 @@ onEveryEngine('expires_at', vault => {
     vault().now += 60_000
     assert.equal((await vault().get(`/tokens/${id}`, keys.private)).status, 404)
     assert.equal((await vault().store.getTokens(number, [id])).transients.length, 1)
-    await vault().service.clockwork.runAll()
+    await vault().service.jobTimer.runAll()
     assert.deepEqual((await vault().store.getTokens(number, [id])).transients, [])
   })
 

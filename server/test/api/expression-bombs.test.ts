@@ -519,7 +519,7 @@ onSqliteAlone('expression bombs', 'expressions are rendered above storage', vaul
     vault().now += 60_000
     const done: string[] = []
     const [{ seconds }] = await Promise.all([
-      timed(() => vault().service.clockwork.runAll()).finally(() => done.push('sweep')),
+      timed(() => vault().service.jobTimer.runAll()).finally(() => done.push('sweep')),
       vault()
         .send('GET', '/health')
         .finally(() => done.push('health')),

@@ -68,7 +68,7 @@ onEveryEngine('index report', vault => {
   test('each search index and metadata key is reported with its number of terms and the share of the most common one (C26)', async () => {
     const { keys } = await vault().tenant(applications)
     await fill(vault(), keys.owner)
-    await vault().service.clockwork.runAll()
+    await vault().service.jobTimer.runAll()
     const { body } = await vault().get(path, keys.management)
     assert.equal(body.computed_at, new Date(vault().now).toISOString().replace('Z', '+00:00'))
     assert.deepEqual([body.tokens, body.complete], [10, true])
@@ -88,14 +88,14 @@ onEveryEngine('index report', vault => {
     await vault().create(keys.owner, { ...short, id: 'deleted' })
     const names = async (): Promise<string[]> =>
       (await vault().get(path, keys.management)).body.indexes.map(({ name }: { name: string }) => name)
-    await vault().service.clockwork.runAll()
+    await vault().service.jobTimer.runAll()
     assert.ok((await names()).includes('brief'))
     vault().now += pace.reportIntervalMs - 1
     await vault().delete('/tokens/deleted', keys.owner)
-    await vault().service.clockwork.runAll()
+    await vault().service.jobTimer.runAll()
     assert.ok((await names()).includes('brief'))
     vault().now += 1
-    await vault().service.clockwork.runAll()
+    await vault().service.jobTimer.runAll()
     assert.ok(!(await names()).includes('brief'))
   })
 
@@ -106,13 +106,13 @@ onEveryEngine('index report', vault => {
     const year = 365 * 86_400_000
     vault().now += year
     await fill(vault(), keys.owner)
-    await vault().service.clockwork.runAll()
+    await vault().service.jobTimer.runAll()
     assert.equal(await computedAt(), vault().now)
     vault().now -= year
-    await vault().service.clockwork.runAll()
+    await vault().service.jobTimer.runAll()
     assert.equal(await computedAt(), vault().now)
     vault().now -= pace.clockSkewMs
-    await vault().service.clockwork.runAll()
+    await vault().service.jobTimer.runAll()
     assert.equal(await computedAt(), vault().now + pace.clockSkewMs, 'another node may be ahead a little')
     vault().now += pace.clockSkewMs
   })
@@ -161,7 +161,7 @@ onEveryEngine('index report', vault => {
     const { keys, tenantId } = await vault().tenant(applications)
     await fill(vault(), keys.owner)
     await vault().create(keys.owner, { id: 'spoilt', type: 'token', data: 'x', metadata: { canaryKey: 'y' } })
-    await vault().service.clockwork.runAll()
+    await vault().service.jobTimer.runAll()
     const content = await vault().engine.content(vault().folder.path)
     assertAbsent(Object.fromEntries(content), ['canaryKey', '| slice: 0 }}'])
     const number = await vault().tenantNumber(tenantId)
@@ -169,7 +169,7 @@ onEveryEngine('index report', vault => {
     await tamper(vault(), 'UPDATE reports SET sealed = ? WHERE tenant = ?', spoilt, number)
     assert.equal((await vault().get(path, keys.management)).status, 500)
     await spoilTokens(vault(), ['spoilt'])
-    await vault().service.clockwork.runAll()
+    await vault().service.jobTimer.runAll()
     const { status, body } = await vault().get(path, keys.management)
     assert.deepEqual([status, body.tokens], [200, 10])
     assert.deepEqual(body.indexes.toSorted(byName), figures.toSorted(byName))
@@ -189,7 +189,7 @@ onEveryEngine('index report', vault => {
     assert.equal(mock.callCount(), 1)
     mock.restore()
     assert.equal((await vault().get(path, keys.management)).body.tokens, 0)
-    await vault().service.clockwork.runAll()
+    await vault().service.jobTimer.runAll()
     assert.equal((await vault().get(path, keys.management)).body.tokens, 10)
   })
 
@@ -197,7 +197,7 @@ onEveryEngine('index report', vault => {
     const [one, other] = [await vault().tenant(applications), await vault().tenant(applications)]
     await fill(vault(), one.keys.owner)
     await vault().get(path, other.keys.management)
-    await vault().service.clockwork.runAll()
+    await vault().service.jobTimer.runAll()
     const { body } = await vault().get(path, other.keys.management)
     assert.deepEqual([body.tokens, body.indexes], [0, []])
   })

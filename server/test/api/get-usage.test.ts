@@ -179,8 +179,8 @@ onEveryEngine('get the usage report', vault => {
         [after.metrics_by_type.token.count, after.monthly_active_tokens],
         [1 + by[0], 1 + by[1]],
       )
-      await vault().service.clockwork.runAll()
-      assert.deepEqual(await report(keys), after, 'the clockwork changes nothing')
+      await vault().service.jobTimer.runAll()
+      assert.deepEqual(await report(keys), after, 'the job timer changes nothing')
     })
 
   test('a token is counted until the millisecond of its expiry, swept or not (C32.1, C17.5)', async () => {
@@ -192,7 +192,7 @@ onEveryEngine('get the usage report', vault => {
     assert.deepEqual(await counts(keys), { token: 2, card: 1 })
     vault().now += 1
     assert.deepEqual(await counts(keys), { token: 1, card: 0 }, 'a type that once had a token stays')
-    await vault().service.clockwork.runAll()
+    await vault().service.jobTimer.runAll()
     assert.deepEqual(await counts(keys), { token: 1, card: 0 })
     assert.equal(await active(keys), 3, 'all were active this month')
   })
@@ -206,7 +206,7 @@ onEveryEngine('get the usage report', vault => {
     granted(await vault().patch(`/tokens/${never}`, keys.writer, { expires_at: null }))
     vault().now += 1_000
     assert.deepEqual(await counts(keys), { token: 1 })
-    await vault().service.clockwork.runAll()
+    await vault().service.jobTimer.runAll()
     assert.deepEqual(await counts(keys), { token: 1 })
   })
 

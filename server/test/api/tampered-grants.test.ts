@@ -442,7 +442,7 @@ onEveryEngine('tampered grants', vault => {
 
   test('last_used_at and the revision grant nothing and may hold anything (C29.7)', async () => {
     const { ours, token } = await start()
-    await vault().service.clockwork.runAll()
+    await vault().service.jobTimer.runAll()
     for (const value of [-7, 'never'])
       await tamper(
         vault(),

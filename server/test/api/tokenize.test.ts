@@ -173,7 +173,7 @@ const laborious: readonly { name: string; definition: (_: unknown, at: number) =
   },
 ]
 
-/** Processor time of this thread, in ms, in those turns of the event loop that had work to do: in all of them and in the longest. */
+/** Processor time of this thread, in ms, in those iterations of the event loop that had work to do: in all of them and in the longest. */
 const turnsOfLoop = async (work: () => Promise<void>): Promise<{ whole: number; longest: number }> => {
   const turns: number[] = []
   let start = process.threadCpuUsage()
@@ -330,7 +330,7 @@ onEveryEngine('tokenize', vault => {
         )
         assert.equal(status, 200, text.slice(0, 300))
       })
-      assert.ok(longest < whole / 3, `${longest} of ${whole} ms in one turn of the event loop`)
+      assert.ok(longest < whole / 3, `${longest} of ${whole} ms in one iteration of the event loop`)
     })
 
   test('nothing is created if one id is taken (C23.5, C16.4)', async () => {

@@ -171,7 +171,7 @@ onEveryEngine('two tenants', vault => {
     granted(await vault().post('/tokenize', theirs.keys.owner, ['a', 'b', card]))
     granted(await vault().get(`/tokens/${theirs.token}`, theirs.keys.owner))
     granted(await vault().delete(`/tokens/${theirs.chosen}`, theirs.keys.owner))
-    await vault().service.clockwork.runAll()
+    await vault().service.jobTimer.runAll()
     assert.equal(await usage(), before)
   })
 

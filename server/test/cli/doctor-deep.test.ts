@@ -14,10 +14,9 @@ import { newDataKey } from '../../src/operations/maintenance/new-data-key.ts'
 import { createTenant } from '../../src/operations/tenants/create-tenant.ts'
 import { createToken } from '../../src/operations/tokens/create-token.ts'
 import { openVault } from '../../src/operations/vault/open-vault.ts'
-import { operatorOf } from '../../src/operations/vault/operator.ts'
 import { Verification } from '../../src/operations/verify/verification.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
-import { callerOf } from '../rig/caller-of.ts'
+import { callerOf, operatorOf, someAct } from '../rig/caller-of.ts'
 import { assertRefused, Site } from '../rig/program.ts'
 import { settleAll } from '../rig/settle-all.ts'
 
@@ -383,7 +382,7 @@ describe('doctor --deep', () => {
     const { store, vault } = await opened()
     const [row] = await store.listTenants()
     assert.ok(row)
-    await newDataKey(vault, await operatorOf(vault, row.id))
+    await newDataKey(vault, await operatorOf(vault, row.id), someAct())
     await store.close()
     const problems = async (...flags: string[]) => {
       const { stdout } = await site.run(['doctor', ...flags, '--json', ...site.vault])

@@ -39,12 +39,11 @@ import { rewrapKeys } from '../../src/operations/maintenance/rewrap-keys.ts'
 import { createTenant } from '../../src/operations/tenants/create-tenant.ts'
 import { createToken } from '../../src/operations/tokens/create-token.ts'
 import { openVault } from '../../src/operations/vault/open-vault.ts'
-import { operatorOf } from '../../src/operations/vault/operator.ts'
 import type { Vault } from '../../src/operations/vault/vault.ts'
 import { openPostgres } from '../../src/store/postgres/postgres-store.ts'
 import { newestSchema } from '../../src/store/sqlite/migrate.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
-import { callerOf } from '../rig/caller-of.ts'
+import { callerOf, operatorOf, someAct } from '../rig/caller-of.ts'
 import { certificate } from '../rig/certificates.ts'
 import { becomeLaterRelease, laterRelease } from '../rig/later-migration.ts'
 import { emptyDatabase, settingsOf } from '../rig/postgres-databases.ts'
@@ -414,7 +413,7 @@ describe('doctor', () => {
           const caller = await callerOf(vault, key)
           assert.ok(caller)
           for (const data of ['a', 'b']) await createToken(vault, caller, { type: 'token', data })
-          await newDataKey(vault, caller)
+          await newDataKey(vault, caller, someAct())
         })
         return undefined
       },

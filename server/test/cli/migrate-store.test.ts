@@ -11,10 +11,10 @@ import { createMasterKeyFile } from '../../src/keys/file/create-master-key-file.
 import { fileKeyProvider } from '../../src/keys/file/file-key-provider.ts'
 import { copyVault } from '../../src/operations/transfer/copy-vault.ts'
 import { openVault } from '../../src/operations/vault/open-vault.ts'
-import { openArrivingVault } from '../../src/store/postgres/arriving-vault.ts'
+import { openCopyTarget } from '../../src/store/postgres/copy-target.ts'
 import { schemaState } from '../../src/store/postgres/migrate.ts'
 import { openPostgres, withClient } from '../../src/store/postgres/postgres-store.ts'
-import { openRestingVault } from '../../src/store/sqlite/resting-vault.ts'
+import { openCopySource } from '../../src/store/sqlite/copy-source.ts'
 import { tables } from '../../src/store/tables.ts'
 import { CutLine } from '../rig/cut-line.ts'
 import { postgres, sqlite } from '../rig/engines.ts'
@@ -92,7 +92,7 @@ describe('migrate-store', () => {
       vault.now += anHourMs
       assert.equal((await vault.get(`/tokens/${ids.card}`, keys.owner)).body.data.cvc, undefined)
       vault.now += aDayMs
-      await vault.service.clockwork.runAll()
+      await vault.service.jobTimer.runAll()
       assert.equal((await vault.get(`/tokens/${ids.brief}`, keys.owner)).status, 404)
       for (const name of ['dead_tenants', 'transients'])
         assert.deepEqual(await storedRows(vault, name), [], name)
@@ -143,12 +143,12 @@ describe('migrate-store', () => {
     'the copy was written down': (folder, copied, to) => markAsMoved(folder, { to, copied }),
     'the source forgot': (folder, copied, to) => {
       markAsMoved(folder, { to, copied })
-      const source = openRestingVault(join(folder, 'vault.db'))
+      const source = openCopySource(join(folder, 'vault.db'))
       source.forgetTransients()
       source.close()
     },
     'all was done': (folder, copied, to) => {
-      const source = openRestingVault(join(folder, 'vault.db'))
+      const source = openCopySource(join(folder, 'vault.db'))
       markAsMoved(folder, { to, copied, left: source.forgetTransients() })
       source.close()
     },
@@ -170,11 +170,11 @@ describe('migrate-store', () => {
         )
         assert.equal(survivors(folder, sealed).length, 301)
 
-        const source = openRestingVault(join(folder, 'vault.db'))
-        const destination = await openArrivingVault(settingsOf(database.url), source.identity)
+        const source = openCopySource(join(folder, 'vault.db'))
+        const target = await openCopyTarget(settingsOf(database.url), source.identity)
         const keyProvider = fileKeyProvider(join(folder, 'master.key'))
-        await copyVault({ source, destination, keyProvider, report: () => {} })
-        await destination.close()
+        await copyVault({ source, target, keyProvider, report: () => {} })
+        await target.close()
         source.close()
         finish(folder, source.identity, 'postgres://somewhere')
         if (moment !== 'the copy')
@@ -238,7 +238,7 @@ describe('migrate-store', () => {
         const [finding] = JSON.parse(examined.stdout)
         assert.match(finding.problem, unfinished)
         assert.match(finding.byHand, /^run the same strongroom migrate-store again/)
-        await assert.rejects(openArrivingVault(settingsOf(database.url), 'another'), /is of another source/)
+        await assert.rejects(openCopyTarget(settingsOf(database.url), 'another'), /is of another source/)
 
         const [args] = moving(vault, '--json')
         const { code, stdout, stderr } = await site.run(args, env)
@@ -448,12 +448,12 @@ describe('migrate-store refuses, in a line that says what to do', () => {
     },
     {
       name: 'a database with an unfinished copy of another vault',
-      plant: async () => (await openArrivingVault(settingsOf(database.url), 'another')).close(),
+      plant: async () => (await openCopyTarget(settingsOf(database.url), 'another')).close(),
       says: /^the copy in the database is of another source, .*: give an empty database$/,
     },
     {
       name: 'a database that another copy is being written to',
-      plant: async () => held(await openArrivingVault(settingsOf(database.url), 'another')),
+      plant: async () => held(await openCopyTarget(settingsOf(database.url), 'another')),
       says: /^another copy into this database is under way: wait for it$/,
     },
     {
@@ -475,9 +475,9 @@ describe('migrate-store refuses, in a line that says what to do', () => {
       isWronglyCalled: true,
     },
     {
-      name: 'a call without a destination',
+      name: 'a call without a target',
       args: () => ['--from', folder.path],
-      says: /^the destination is missing: set --to or STRONGROOM_DATABASE_URL$/,
+      says: /^the target is missing: set --to or STRONGROOM_DATABASE_URL$/,
       isWronglyCalled: true,
     },
     {

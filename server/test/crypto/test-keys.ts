@@ -15,4 +15,9 @@ export const newTenantKeys = (more: Partial<TenantKeys> = {}): TenantKeys => ({
   ...more,
 })
 
-export const newVaultKeys = (): VaultKeys => ({ apiKeys: newKey(), grants: newKey() })
+export const newVaultKeys = (): VaultKeys => ({
+  apiKeys: newKey(),
+  grants: newKey(),
+  log: newKey(),
+  checkpoints: newKey(),
+})

@@ -11,9 +11,9 @@ import { authenticate } from '../../src/operations/keys/authenticate.ts'
 import { getToken } from '../../src/operations/tokens/get-token.ts'
 import { openVault } from '../../src/operations/vault/open-vault.ts'
 import { StoreUnavailableError } from '../../src/store/port.ts'
-import { ForeignSchemaError } from '../../src/store/sqlite/own-schema.ts'
+import { ForeignSchemaError } from '../../src/store/sqlite/own-storage.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
-import { endlessTurn } from '../rig/caller-of.ts'
+import { endlessTurn, someAct } from '../rig/caller-of.ts'
 import { Seeded } from '../rig/seeded.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
 import { owner, TestVault } from '../rig/test-vault.ts'
@@ -116,7 +116,7 @@ describe('mutilated copies of the database and its log (sqlite)', () => {
     const keyProvider = fileKeyProvider(join(folder, 'master.key'))
     const opened = await named(() => openVault({ store, keyProvider, clock: () => vault.now }))
     const known = opened && (await named(async () => authenticate(opened, key)))
-    const caller = known && { ...known, work: endlessTurn }
+    const caller = known && { ...known, work: endlessTurn, act: someAct() }
     if (opened !== undefined && caller !== undefined)
       for (const [id, data] of values) {
         const token = await named((): Promise<JsonObject> => getToken(opened, caller, id))

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextIteration } from 'node:timers/promises'
 import { assertAnswerRules, makeReply } from '../rig/answers.ts'
 import { ownerAndManager } from '../rig/applications.ts'
 import { assertInterfaceRules } from '../rig/interface-rules.ts'
@@ -114,7 +114,7 @@ const memoryUsed = async (): Promise<number> => {
   // What an object holds outside the heap is freed by the collection after its own.
   for (let time = 0; time < 4; time++) {
     await collect()
-    await nextTurn()
+    await nextIteration()
   }
   const { heapUsed, external } = process.memoryUsage()
   return heapUsed + external

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
 import { describe, type TestContext, test } from 'node:test'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextIteration } from 'node:timers/promises'
 import { newApiKeyText } from '../../src/crypto/api-key.ts'
 import { VaultError } from '../../src/domain/errors.ts'
-import { apiKeyName } from '../../src/operations/vault/caller-cache.ts'
+import { apiKeyName } from '../../src/operations/keys/authenticate.ts'
 import { ByteBudget } from '../../src/scheduling/byte-budget.ts'
 import { Scheduler, Work } from '../../src/scheduling/scheduler.ts'
 import { onSqliteAlone } from '../rig/every-engine.ts'
@@ -18,7 +18,7 @@ const until = async (isSo: () => boolean): Promise<void> => {
   const begun = performance.now()
   while (!isSo()) {
     assert.ok(performance.now() - begun < 10_000, String(isSo))
-    await nextTurn()
+    await nextIteration()
   }
 }
 
@@ -139,7 +139,7 @@ describe('the memory that a request takes', () => {
           () => vault.service.memory.held === 0 && vault.service.vault.scheduler.state.waiting === 0,
         )
         // What came too late would be held for ever.
-        for (let turn = 0; turn < 20; turn++) await nextTurn()
+        for (let turn = 0; turn < 20; turn++) await nextIteration()
         assert.equal(vault.service.memory.held, 0)
         assert.ok(highest > 0, 'it held nothing')
       }

@@ -41,7 +41,7 @@ onEveryEngine('expired tokens', vaultOfSuite => {
     tenant = await vault.tenantNumber(made.tenantId)
   })
 
-  const sweep = (): Promise<void> => vault.service.clockwork.runAll()
+  const sweep = (): Promise<void> => vault.service.jobTimer.runAll()
   const soon = (milliseconds: number): string => new Date(vault.now + milliseconds).toISOString()
   const total = async (query = '', key = keys.owner): Promise<number> =>
     (await vault.get(`/tokens${query}`, key)).body.pagination.total_items
@@ -173,7 +173,7 @@ onEveryEngine('expired tokens', vaultOfSuite => {
       throw new StoreUnavailableError('down')
     })
     await assert.rejects(sweepExpired(vault.service.vault), StoreUnavailableError)
-    assert.equal(refused.mock.callCount(), tokens + 3, 'together, and three of them once more')
+    assert.equal(refused.mock.callCount(), 1 + 3, 'together, and three of them once more')
     refused.mock.restore()
     assert.equal((await sweepExpired(vault.service.vault)).purged, tokens)
   })

@@ -39,30 +39,30 @@ for (const engine of engines)
 
     test('only the holder of the lease sweeps; once it stops, the other node does (C17.6)', async () => {
       await due()
-      await vault.service.clockwork.runAll()
+      await vault.service.jobTimer.runAll()
       assert.equal(await left(), 0)
       await due()
       vault.now -= hour
-      await vault.service.clockwork.runAll()
+      await vault.service.jobTimer.runAll()
       vault.now += hour - pace.upkeepLeaseMs / 2
-      await vault.service.clockwork.runAll()
+      await vault.service.jobTimer.runAll()
       vault.now += pace.upkeepLeaseMs / 2
-      await other.clockwork.runAll()
+      await other.jobTimer.runAll()
       assert.equal(await left(), 1, 'the other one leaves it to the holder')
       await vault.restart()
-      await other.clockwork.runAll()
+      await other.jobTimer.runAll()
       assert.equal(await left(), 0)
     })
 
     test('a holder that has died is replaced within the purge deadline (C17.6, C11.2)', async () => {
       await due()
       vault.now -= 1
-      await vault.service.clockwork.runAll()
+      await vault.service.jobTimer.runAll()
       assert.equal(await left(), 1, 'its last sweep came just too early')
       const dueAt = vault.now + 1
       for (vault.now += pace.sweepIntervalMs; (await left()) > 0; vault.now += pace.sweepIntervalMs) {
         assert.ok(vault.now - dueAt < pace.sweepDeadlineMs)
-        await other.clockwork.runAll()
+        await other.jobTimer.runAll()
       }
       assert.ok(vault.now - dueAt > pace.upkeepLeaseMs, 'not before the lease was over')
     })
@@ -81,7 +81,7 @@ for (const engine of engines)
         assert.ok(await store.acquireLease({ name, holder: 'another node', until }, vault.now))
         const calls = Object.values(sweeps).map(call => [call, t.mock.method(store, call).mock] as const)
         const made = async (): Promise<string[]> => {
-          await vault.service.clockwork.runAll()
+          await vault.service.jobTimer.runAll()
           return calls.filter(([, mock]) => mock.callCount() > 0).map(([call]) => call)
         }
         const all = Object.values(sweeps)
@@ -95,10 +95,10 @@ for (const engine of engines)
 
     test('each node records the key use it has seen, with or without the lease (C29.7)', async () => {
       const made = await vault.tenant({ owner })
-      await vault.service.clockwork.runAll()
+      await vault.service.jobTimer.runAll()
       const node = await secondNode(vault)
       await node.send('GET', '/tokens', { key: made.keys.owner })
-      await node.service.clockwork.runAll()
+      await node.service.jobTimer.runAll()
       const [apiKey] = await vault.store.listApiKeys(await vault.tenantNumber(made.tenantId))
       assert.equal(apiKey?.lastUsedAt, vault.now)
       await node.stop()
@@ -112,7 +112,7 @@ for (const engine of engines)
       const token = await vault.create(made.keys.owner, { type: 'token', data: 'x' })
       const name = `index-report ${await vault.tenantNumber(made.tenantId)}`
       const counted = async (): Promise<number> => {
-        await vault.service.clockwork.runAll()
+        await vault.service.jobTimer.runAll()
         return (await vault.get('/tenants/self/reports/indexes', made.keys.manager)).body.tokens
       }
       const another = { name, holder: 'another node' }
@@ -136,14 +136,14 @@ for (const engine of engines)
       const kept = await vault.create(key, { type: 'token', data: 'kept' })
       vault.now += hour
       // Without the lease each believes it is the only one.
-      const both = [vault.service, other].map(async ({ vault: inside, clockwork }) => {
+      const both = [vault.service, other].map(async ({ vault: inside, jobTimer }) => {
         const { acquireLease } = inside.store
         inside.store.acquireLease = async () => true
-        await clockwork.runAll()
+        await jobTimer.runAll()
         inside.store.acquireLease = acquireLease
       })
       await Promise.all(both)
-      await vault.service.clockwork.runAll()
+      await vault.service.jobTimer.runAll()
       assert.equal(await left(), 1)
       assert.deepEqual(await storedRows(vault, 'transients'), [])
       const { pagination, data } = (await vault.get('/tokens', key)).body
@@ -190,10 +190,10 @@ for (const engine of engines)
       )
     })
 
-    test('the clockwork of any node replaces a data key at half of what is safe, with or without the lease (docs/keys.md)', async () => {
+    test('the job timer of any node replaces a data key at half of what is safe, with or without the lease (docs/keys.md)', async () => {
       const made = await vault.tenant({ owner })
       const tenant = await vault.tenantNumber(made.tenantId)
-      await vault.service.clockwork.runAll()
+      await vault.service.jobTimer.runAll()
       await node.send('GET', '/tokens', { key: made.keys.owner })
       const { store } = node.service.vault
       const { readCounters } = store
@@ -202,7 +202,7 @@ for (const engine of engines)
           const counters = await readCounters(asked, names)
           return asked === tenant ? names.map(name => ({ name, value: seals, at: 0 })) : counters
         }
-        await node.service.clockwork.runAll()
+        await node.service.jobTimer.runAll()
         store.readCounters = readCounters
         return (await vault.store.listTenantKeys(tenant)).filter(({ purpose }) => purpose === 'data').length
       }
@@ -233,7 +233,7 @@ for (const engine of engines)
       await node.send('POST', '/tokens', { key: keys.owner, body: card })
       assert.ok(isLoaded())
       assert.equal((await vault.delete('/tenants/self', keys.manager)).status, 204)
-      await node.service.clockwork.runAll()
+      await node.service.jobTimer.runAll()
       assert.ok(!isLoaded())
     })
 

@@ -21,7 +21,7 @@ onEveryEngine('transient fields', vaultOfSuite => {
 
   const create = async (data: object = card): Promise<string> =>
     (await vault.create(key, { type: 'card', data })).id
-  const sweep = (): Promise<void> => vault.service.clockwork.runAll()
+  const sweep = (): Promise<void> => vault.service.jobTimer.runAll()
   const rowsOf = async (id: string) =>
     (await storedRows(vault, 'transients')).filter(row => row.token_id === id)
   const patch = async (id: string, data: object): Promise<void> => {
@@ -187,7 +187,7 @@ test('after the sweep, no byte of the ciphertext of a cvc is left in the data fo
     }
     assert.ok(found() > 300, 'the search finds what is there')
     vault.now += hour
-    await vault.service.clockwork.runAll()
+    await vault.service.jobTimer.runAll()
     assert.equal(found(), 0)
     assert.deepEqual(await storedRows(vault, 'transients'), [])
   } finally {
@@ -206,7 +206,7 @@ test('after the sweep, no byte is left of the cvc of a token that was deleted wi
     const isLeft = (): boolean => Buffer.concat([...filesOf(vault.folder.path).values()]).includes(ciphertext)
     assert.equal((await vault.delete(`/tokens/${id}`, keys.owner)).status, 204)
     assert.ok(isLeft(), 'in the log')
-    await vault.service.clockwork.runAll()
+    await vault.service.jobTimer.runAll()
     assert.ok(!isLeft())
   } finally {
     await vault.stop()

@@ -7,10 +7,10 @@ import { createMasterKeyFile } from '../../src/keys/file/create-master-key-file.
 import { fileKeyProvider } from '../../src/keys/file/file-key-provider.ts'
 import { KeyProviderError } from '../../src/keys/key-provider.ts'
 import { type CopyProgress, type CopyResult, copyVault } from '../../src/operations/transfer/copy-vault.ts'
-import type { ArrivingVault } from '../../src/store/copying.ts'
-import { openArrivingVault } from '../../src/store/postgres/arriving-vault.ts'
+import type { CopyTarget } from '../../src/store/copying.ts'
+import { openCopyTarget } from '../../src/store/postgres/copy-target.ts'
 import { openPostgres } from '../../src/store/postgres/postgres-store.ts'
-import { openRestingVault } from '../../src/store/sqlite/resting-vault.ts'
+import { openCopySource } from '../../src/store/sqlite/copy-source.ts'
 import { sqlite } from '../rig/engines.ts'
 import { type LivedInVault, livedInVault } from '../rig/lived-in-vault.ts'
 import { emptyDatabase, settingsOf } from '../rig/postgres-databases.ts'
@@ -46,17 +46,17 @@ describe('a copy of a vault into PostgreSQL', () => {
     await client.connect()
     await client.query(sql).finally(() => client.end())
   }
-  /** One run of the command, with some calls of the destination replaced. */
+  /** One run of the command, with some calls of the target replaced. */
   const run = async (
-    replaced: (destination: ArrivingVault) => Partial<ArrivingVault> = () => ({}),
+    replaced: (target: CopyTarget) => Partial<CopyTarget> = () => ({}),
     report: (progress: CopyProgress) => void = () => {},
   ): Promise<CopyResult> => {
-    const source = openRestingVault(join(folder.path, 'vault.db'))
-    const opened = await openArrivingVault(settingsOf(database.url), source.identity)
+    const source = openCopySource(join(folder.path, 'vault.db'))
+    const opened = await openCopyTarget(settingsOf(database.url), source.identity)
     const keyProvider = fileKeyProvider(join(folder.path, 'master.key'))
     try {
-      const destination = { ...opened, ...replaced(opened) }
-      return await copyVault({ source, destination, keyProvider, report, rowsPerBatch })
+      const target = { ...opened, ...replaced(opened) }
+      return await copyVault({ source, target, keyProvider, report, rowsPerBatch })
     } finally {
       await opened.close()
       source.close()
@@ -202,7 +202,7 @@ describe('a copy of a vault into PostgreSQL', () => {
     assert.equal(batches, 0)
   })
 
-  test('a copy whose source and destination fail at once fails for the reason of the source (C35)', async () => {
+  test('a copy whose source and target fail at once fails for the reason of the source (C35)', async () => {
     await inSource("UPDATE tokens SET version = 'many' WHERE token_id = (SELECT max(token_id) FROM tokens)")
     const failing = run(({ append }) => ({
       append: (table, ...batch) =>

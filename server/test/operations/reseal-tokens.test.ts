@@ -8,6 +8,7 @@ import { sealsCounter } from '../../src/operations/vault/counters.ts'
 import { verifyTenant } from '../../src/operations/verify/verify-tenant.ts'
 import type { TokenRow } from '../../src/store/rows.ts'
 import { granted } from '../rig/answers.ts'
+import { someAct } from '../rig/caller-of.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 import { owner } from '../rig/test-vault.ts'
 
@@ -29,9 +30,9 @@ onEveryEngine('tokens under a new data key', vault => {
       )
     const open = vault().service.vault
     const before = { tenantNumber, keys: await open.keyring.of(tenantNumber, tenantId) }
-    assert.equal(await newDataKey(open, before), true)
-    assert.equal(await newDataKey(open, before), false, 'the next version is there already')
-    const tenant = { tenantNumber, keys: await open.keyring.lookAgain(tenantNumber, tenantId) }
+    assert.equal(await newDataKey(open, before, someAct()), true)
+    assert.equal(await newDataKey(open, before, someAct()), false, 'the next version is there already')
+    const tenant = { tenantNumber, keys: await open.keyring.readAgain(tenantNumber, tenantId) }
     const shown = async () =>
       Promise.all(ids.map(async id => granted(await vault().get(`/tokens/${id}`, keys.owner))))
     const versions = async () => {
@@ -92,7 +93,7 @@ onEveryEngine('tokens under a new data key', vault => {
 
     // The old key is of no use any more: only the cvc, for its hour, is still sealed with it.
     vault().now += 2 * 3_600_000
-    await vault().service.clockwork.runAll()
+    await vault().service.jobTimer.runAll()
     await vault().engine.reach(
       vault().folder.path,
       `DELETE FROM tenant_keys WHERE tenant = ${tenantNumber} AND purpose = 'data' AND version = 1`,
@@ -193,8 +194,8 @@ onEveryEngine('tokens under a new data key', vault => {
 
   test('a key that is newer than those at hand is no damage, neither here nor to a verification (C11)', async () => {
     const { open, tenant, tenantNumber, key, versions } = await start(3)
-    assert.equal(await newDataKey(open, tenant), true)
-    await open.keyring.lookAgain(tenantNumber, tenant.keys.tenantId)
+    assert.equal(await newDataKey(open, tenant, someAct()), true)
+    await open.keyring.readAgain(tenantNumber, tenant.keys.tenantId)
     await vault().create(key, { type: 'token', data: 'sealed with the newest' })
     assert.deepEqual(await versions(), [1, 1, 1, 3])
     const { unreadable } = await verifyTenant(open, tenant)

@@ -10,7 +10,7 @@ const lost: Outcome = { committed: false, conflict: 'tokenChanged' }
 const won: Outcome = { committed: true }
 const newVault = () => ({ retryQueues: retryQueues() })
 
-test('a writer that loses every round is told to try again, and when (C18.8, C2.18)', async () => {
+test('a writer that loses every attempt is told to try again, and when (C18.8, C2.18)', async () => {
   const refused = retryOnConflict(newVault(), 'a', async () => ({ outcome: lost, answer: 'never' }))
   await assert.rejects(refused, error => {
     assert.ok(error instanceof VaultError)
@@ -21,22 +21,22 @@ test('a writer that loses every round is told to try again, and when (C18.8, C2.
 })
 
 for (const losses of [0, 1, 2, 100])
-  test(`a writer that loses ${losses} rounds is answered from the round it wins (C18.8)`, async () => {
-    let rounds = 0
+  test(`a writer that loses ${losses} attempts is answered from the attempt it wins (C18.8)`, async () => {
+    let attempts = 0
     const answer = await retryOnConflict(newVault(), 'a', async () => ({
-      outcome: rounds < losses ? lost : won,
-      answer: ++rounds,
+      outcome: attempts < losses ? lost : won,
+      answer: ++attempts,
     }))
     assert.equal(answer, losses + 1)
   })
 
-/** Writers that all run their first round at once and lose it. Each later round takes some steps, in which others could run. */
+/** Writers that all run their first attempt at once and lose it. Each later attempt takes some steps, in which others could run. */
 const losers = (vault: ReturnType<typeof newVault>) => {
   const seen = { first: 0, atOnce: 0, atOnceMax: 0, order: [] as number[] }
   const write = (writer: number, name = 'a', failure?: Error): Promise<number> => {
-    let rounds = 0
+    let attempts = 0
     return retryOnConflict(vault, name, async () => {
-      if (rounds++ === 0) {
+      if (attempts++ === 0) {
         seen.first++
         return { outcome: lost, answer: writer }
       }
@@ -51,11 +51,11 @@ const losers = (vault: ReturnType<typeof newVault>) => {
   return { seen, write }
 }
 
-test('writers that lost a round to the same thing go one after another, in the order in which they lost (C18.8)', async () => {
+test('writers that lost an attempt to the same thing go one after another, in the order in which they lost (C18.8)', async () => {
   const vault = newVault()
   const { seen, write } = losers(vault)
   const all = Array.from({ length: 20 }, (_, writer) => write(writer))
-  assert.equal(seen.first, 20, 'the first round waits for nobody')
+  assert.equal(seen.first, 20, 'the first attempt waits for nobody')
   const expected = Array.from({ length: 20 }, (_, writer) => writer)
   assert.deepEqual(await Promise.all(all), expected)
   assert.deepEqual([seen.atOnceMax, seen.order], [1, expected])
@@ -68,7 +68,7 @@ test('writers of different things do not wait for one another (C18.8)', async ()
   assert.equal(seen.atOnceMax, 3)
 })
 
-test('a writer whose round fails gets its error, and those behind it go on (C18.8)', async () => {
+test('a writer whose attempt fails gets its error, and those behind it go on (C18.8)', async () => {
   const vault = newVault()
   const { seen, write } = losers(vault)
   const gone = new VaultError('notFound')

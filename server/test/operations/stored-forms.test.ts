@@ -17,8 +17,7 @@ import {
   sealTenant,
 } from '../../src/operations/grants/grant-rows.ts'
 import { hashFingerprint } from '../../src/operations/tokens/hash-terms.ts'
-import { tokenTerms } from '../../src/operations/tokens/index-entries.ts'
-import { categoryOf } from '../../src/operations/tokens/token-category.ts'
+import { categoryOf, tokenTerms } from '../../src/operations/tokens/index-entries.ts'
 import { openTokenRow, sealTokenRow, sealTransientRow } from '../../src/operations/tokens/token-rows.ts'
 import { newTenantKeys, newVaultKeys } from '../crypto/test-keys.ts'
 

@@ -540,7 +540,7 @@ for (const engine of engines) {
             headers: { 'svc-idempotency-key': 'once' },
           })
         assert.ok((await ask()).status < 300)
-        await vault.service.clockwork.runAll()
+        await vault.service.jobTimer.runAll()
         const own = await scene.numberOf(tenantId)
         const [row] = await scene.reach(`SELECT sealed FROM ${table} WHERE tenant = ?`, own)
         const changed = flipped(row?.sealed as Uint8Array, 20 * 8)
@@ -567,7 +567,7 @@ for (const engine of engines) {
       const id = await scene.create({ type: 'token', data: 'kept' })
       await scene.reach('UPDATE tokens SET expires_at = 1 WHERE token_id = ?', id)
       vault.log.length = 0
-      await vault.service.clockwork.runAll()
+      await vault.service.jobTimer.runAll()
       assert.ok(await stored(id))
       assert.ok(vault.log.join('\n').includes(`token ${id} of tenant ${scene.tenantId}`))
       await scene.reach('UPDATE tokens SET expires_at = NULL WHERE token_id = ?', id)
@@ -606,7 +606,7 @@ for (const engine of engines) {
         await vault.restart()
         vault.now += hour
         vault.log.length = 0
-        await vault.service.clockwork.runAll()
+        await vault.service.jobTimer.runAll()
         assert.ok(!(await stored(expiring)))
         const [{ n } = { n: 0 }] = await scene.reach('SELECT count(*) AS n FROM tokens')
         assert.equal(n, 450)

@@ -13,6 +13,7 @@ import {
 } from '../../src/operations/verify/verification.ts'
 import { verifyTenant } from '../../src/operations/verify/verify-tenant.ts'
 import type { Store } from '../../src/store/port.ts'
+import { someAct } from '../rig/caller-of.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 import { isRefusedByType } from '../rig/tamper.ts'
 import { owner } from '../rig/test-vault.ts'
@@ -133,7 +134,7 @@ onEveryEngine('the verification of a tenant', vault => {
     const { keys, whole, tenant: before } = await verified()
     const card = { type: 'card', data: { number: '4242424242424242', cvc: '123' } }
     await vault().create(keys.owner, card)
-    assert.ok(await newDataKey(whole, before))
+    assert.ok(await newDataKey(whole, before, someAct()))
     await vault().create(keys.owner, card)
     assert.deepEqual(told(await verifyTenant(whole, before)), nothing)
   })
@@ -141,9 +142,9 @@ onEveryEngine('the verification of a tenant', vault => {
   test('tokens that a rekey has not come to are counted, and those that a key left behind when it had sealed enough are not (C14.4)', async () => {
     const { keys, whole, tenant: first } = await verified()
     for (const data of ['a', 'b']) await vault().create(keys.owner, { type: 'token', data })
-    assert.ok(await newDataKey(whole, first))
+    assert.ok(await newDataKey(whole, first, someAct()))
     const { tenantNumber } = first
-    const tenant = { tenantNumber, keys: await whole.keyring.lookAgain(tenantNumber, first.keys.tenantId) }
+    const tenant = { tenantNumber, keys: await whole.keyring.readAgain(tenantNumber, first.keys.tenantId) }
     await vault().create(keys.owner, { type: 'token', data: 'c' })
     assert.deepEqual(told(await verifyTenant(whole, tenant)), { ...nothing, notRekeyed: 2 })
     assert.equal(await isRekeyUnfinished(whole, tenant), true)
@@ -153,8 +154,8 @@ onEveryEngine('the verification of a tenant', vault => {
 
     const counters = [{ name: sealsCounter(2), by: pace.dataKeySealsMax }]
     await whole.store.commit({ tenant: tenantNumber, guarded: [], effects: [], counters, log: null })
-    assert.ok(await newDataKey(whole, tenant))
-    const latest = { tenantNumber, keys: await whole.keyring.lookAgain(tenantNumber, first.keys.tenantId) }
+    assert.ok(await newDataKey(whole, tenant, someAct()))
+    const latest = { tenantNumber, keys: await whole.keyring.readAgain(tenantNumber, first.keys.tenantId) }
     assert.deepEqual(told(await verifyTenant(whole, latest)), nothing)
     assert.equal(await isRekeyUnfinished(whole, latest), false)
   })

@@ -43,7 +43,7 @@ export const livedInVault = async (): Promise<LivedInVault> => {
   await vault.create(keys.owner, unique)
   await vault.create(other.keys.owner, card)
   await vault.create(dead.keys.owner, card)
-  await vault.service.clockwork.runAll()
+  await vault.service.jobTimer.runAll()
   assert.equal((await vault.delete('/tenants/self', dead.keys.manager)).status, 204)
 
   const first = await vault.get('/v2/tokens?size=2', keys.owner)

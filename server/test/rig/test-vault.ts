@@ -32,6 +32,8 @@ export const defaultSettings: ServiceSettings = {
   idempotencyStrict: false,
   corsOrigins: [],
   rateLimit: undefined,
+  auditAnchors: [],
+  auditRetentionDays: 400,
 }
 
 /** May do everything to tokens, and see everything in them. */

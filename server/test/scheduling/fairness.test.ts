@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { after, before, mock, test } from 'node:test'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextIteration } from 'node:timers/promises'
 import { MessageChannel } from 'node:worker_threads'
 import { SignsOfLife } from '../../src/cli/workers/signs-of-life.ts'
 import { Scheduler, Work } from '../../src/scheduling/scheduler.ts'
@@ -15,7 +15,7 @@ const until = async (isSo: () => boolean): Promise<void> => {
   const begun = performance.now()
   while (!isSo()) {
     assert.ok(performance.now() - begun < 20_000, String(isSo))
-    await nextTurn()
+    await nextIteration()
   }
 }
 
@@ -91,8 +91,8 @@ onEveryEngine('beside a crowd that asks for all there is', started => {
     const { hostname, port } = new URL(started().baseUrl)
     const sockets = Array.from({ length: crowd }, () => connect(Number(port), hostname))
     await Promise.all(sockets.map(socket => once(socket, 'connect')))
-    // The server takes one connection in each turn of the event loop.
-    for (let turn = 0; turn < 2 * crowd; turn++) await nextTurn()
+    // The server takes one connection in each iteration of the event loop.
+    for (let turn = 0; turn < 2 * crowd; turn++) await nextIteration()
     for (const [at, socket] of sockets.entries()) {
       const body = JSON.stringify(attack.body(at))
       const head = [
@@ -153,8 +153,8 @@ onEveryEngine('beside a crowd that asks for all there is', started => {
       for (let question = 0; question < 20; question++) {
         signs.asked(worker)
         port1.postMessage('are you there?')
-        await nextTurn()
-        await nextTurn()
+        await nextIteration()
+        await nextIteration()
         assert.equal(signs.isHanging(worker), false)
       }
       port1.close()
@@ -167,7 +167,7 @@ onEveryEngine('beside a crowd that asks for all there is', started => {
       await until(() => vault.service.memory.held === 0)
       const left = countIn(turns, attacker.tenant)
       assert.equal((await vault.get(`/tokens/${id}`, neighbour.key)).status, 200)
-      for (let turn = 0; turn < 50; turn++) await nextTurn()
+      for (let turn = 0; turn < 50; turn++) await nextIteration()
       assert.equal(countIn(turns, attacker.tenant), left)
       assert.equal(scheduler.state.waiting, 0)
     })

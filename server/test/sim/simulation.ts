@@ -26,7 +26,7 @@ import { openVault } from '../../src/operations/vault/open-vault.ts'
 import type { Caller, Idempotent, Vault } from '../../src/operations/vault/vault.ts'
 import type { Store } from '../../src/store/port.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
-import { endlessTurn } from '../rig/caller-of.ts'
+import { endlessTurn, someAct } from '../rig/caller-of.ts'
 import { Seeded } from '../rig/seeded.ts'
 import { advance } from './advance.ts'
 import { checkStorage } from './check-storage.ts'
@@ -37,7 +37,7 @@ import { type Committed, SimulatedStore } from './simulated-store.ts'
 import { monthOf, rightsOf, type SimTenant, type World, withTenant } from './world.ts'
 
 const tenantsMax = 2
-/** After this many turns of the event loop in which nothing happens, a request counts as hanging. */
+/** After this many iterations of the event loop in which nothing happens, a request counts as hanging. */
 const idleTurnsMax = 1_000
 
 /**
@@ -165,7 +165,7 @@ export class Simulation {
     const declared: Endpoint = endpoints[wire.endpoint]
     const known = await authenticate(this.#vault, wire.keyText)
     if (known === undefined) throw new VaultError('unauthorized')
-    const caller: Caller = { ...known, work: endlessTurn }
+    const caller: Caller = { ...known, work: endlessTurn, act: someAct() }
     this.#pinCaller(op, caller)
     if (!holds(caller.application, declared.permission as never)) throw new VaultError('forbidden')
     const issues: Issue[] = []

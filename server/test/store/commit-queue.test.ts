@@ -7,7 +7,7 @@ import { TestLogPart } from '../rig/log-parts.ts'
 import { tokenRow, writeSet } from './contract/rig.ts'
 
 /** The tenants of each batch, in the order in which batches began, and the most batches under way at once. */
-const batchesOf = async (options: { lanes?: number; oneTenant?: boolean }) => {
+const batchesOf = async (options: { inFlightMax?: number; oneTenant?: boolean }) => {
   const batches: number[][] = []
   let [underWay, most] = [0, 0]
   const queue = new CommitQueue(async sets => {
@@ -30,8 +30,8 @@ test('on a sharded database a batch holds one tenant (C27.1)', async () => {
   assert.deepEqual(batches, [[1, 1, 1], [2, 2], [3]])
 })
 
-test('lanes work at the same time, each on one batch (C27.1)', async () => {
-  const { batches, most } = await batchesOf({ lanes: 2, oneTenant: true })
+test('as many batches are in flight at the same time as may be (C27.1)', async () => {
+  const { batches, most } = await batchesOf({ inFlightMax: 2, oneTenant: true })
   assert.deepEqual(batches, [[1, 1, 1], [2, 2], [3]])
   assert.equal(most, 2)
 })
@@ -130,14 +130,14 @@ test('sets of a tenant keep their order (C37.1)', async () => {
   assert.deepEqual(order, sizes)
 })
 
-test('sets that are more than a batch take one lane, and the other lanes are free for the rest (C37.1)', async () => {
+test('sets that are more than a batch leave room in flight for the rest (C37.1)', async () => {
   const heavy: (() => void)[] = []
   const queue = new CommitQueue(
     async sets => {
       if (sets.some(({ tenant }) => tenant === 1)) await new Promise<void>(resolve => heavy.push(resolve))
       return sets.map(() => ({ committed: true }))
     },
-    { lanes: 3 },
+    { inFlightMax: 3 },
   )
   const flood = Array.from({ length: 4 }, () => queue.add(setOf(1, 5_000)))
   for (let time = 0; time < 20; time++) await queue.add(setOf(2, 10))

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { Store } from '../../src/store/port.ts'
-import { openArrivingVault } from '../../src/store/postgres/arriving-vault.ts'
+import { openCopyTarget } from '../../src/store/postgres/copy-target.ts'
 import { openPostgres } from '../../src/store/postgres/postgres-store.ts'
 import type { LogBlockRow } from '../../src/store/rows.ts'
 import { backUpSqlite } from '../../src/store/sqlite/back-up.ts'
-import { openRestingVault } from '../../src/store/sqlite/resting-vault.ts'
+import { openCopySource } from '../../src/store/sqlite/copy-source.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
 import { tables } from '../../src/store/tables.ts'
 import { linesOf, logOf } from '../rig/log-parts.ts'
@@ -76,8 +76,8 @@ describe('the log of a vault that moves', () => {
   })
 
   test('a copy in PostgreSQL holds all of it, and numbers go on (L3, L7, C35)', async () => {
-    const source = openRestingVault(path)
-    const destination = await openArrivingVault(settingsOf(database.url), source.identity)
+    const source = openCopySource(path)
+    const destination = await openCopyTarget(settingsOf(database.url), source.identity)
     for (const table of tables) {
       let rows = 0
       for (const page of source.pages(table, 0, 2)) {

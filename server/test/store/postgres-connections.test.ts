@@ -8,10 +8,10 @@ import pg from 'pg'
 import type { Store } from '../../src/store/port.ts'
 import { BatchWriter } from '../../src/store/postgres/batch-writer.ts'
 import { Connection } from '../../src/store/postgres/connection.ts'
+import { Failover } from '../../src/store/postgres/failover.ts'
 import { GrantsWatch } from '../../src/store/postgres/grants-watch.ts'
 import { openPostgres, type PostgresSettings } from '../../src/store/postgres/postgres-store.ts'
 import { standaloneWrites } from '../../src/store/postgres/standalone-writes.ts'
-import { Succession } from '../../src/store/postgres/succession.ts'
 import type { WriteSet } from '../../src/store/write-set.ts'
 import { CutLine } from '../rig/cut-line.ts'
 import { becomeLaterRelease } from '../rig/later-migration.ts'
@@ -134,11 +134,11 @@ describe('connections to PostgreSQL', () => {
 
   test('a server that another took over from is refused, and the log gets to know why (C2.23)', async () => {
     const { address, ...settings } = settingsOf(await databaseOf(path))
-    const succession = new (class extends Succession {
+    const failover = new (class extends Failover {
       override accept = async (): Promise<boolean> => false
     })()
     const hosts = [...address.hosts, ...address.hosts]
-    const connection = new Connection({ ...settings, address: { ...address, hosts }, succession })
+    const connection = new Connection({ ...settings, address: { ...address, hosts }, failover })
     await assert.rejects(connection.open(), { outage: 'another server took over from this one' })
   })
 
@@ -146,11 +146,11 @@ describe('connections to PostgreSQL', () => {
     const { address, ...settings } = settingsOf(await databaseOf(path))
     const [host] = address.hosts
     assert.ok(host)
-    const succession = new Succession()
+    const failover = new Failover()
     const successor = { query: async () => ({ rows: [{ timeline: 1_000 }] }) } as object as pg.Client
     const connection = new Connection(
-      { ...settings, address: { ...address, hosts: [host, host] }, succession },
-      () => succession.accept(successor, host),
+      { ...settings, address: { ...address, hosts: [host, host] }, failover },
+      () => failover.accept(successor, host),
     )
     t.after(() => connection.close())
     await assert.rejects(connection.open(), { outage: 'another server took over from this one' })

@@ -7,9 +7,9 @@ import { pathToFileURL } from 'node:url'
 import type { Store } from '../../src/store/port.ts'
 import { isBusy, isDamage, isDiskFailure, isFull } from '../../src/store/sqlite/failure-codes.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
-import type { Writer } from '../../src/store/sqlite/writing/asked-writing.ts'
-import { sharedWriting } from '../../src/store/sqlite/writing/shared-writing.ts'
-import { threadedWriting } from '../../src/store/sqlite/writing/threaded-writing.ts'
+import { sharedWriter } from '../../src/store/sqlite/writing/shared-writer.ts'
+import { threadWriter } from '../../src/store/sqlite/writing/thread-writer.ts'
+import type { Writer } from '../../src/store/sqlite/writing/writer-client.ts'
 import type { WriteSet } from '../../src/store/write-set.ts'
 import { engines } from '../rig/engines.ts'
 import { madeTenantLog } from '../rig/log-parts.ts'
@@ -132,7 +132,7 @@ describe('storage that fails (sqlite)', () => {
   const writers: Record<string, () => 'inline' | 'thread' | Writer> = {
     'in this thread': () => 'inline',
     'on a thread': () => 'thread',
-    'in another process': () => sharedWriting(threadedWriting({ path, lockWaitMs: 1 })),
+    'in another process': () => sharedWriter(threadWriter({ path, lockWaitMs: 1 })),
   }
   for (const [place, writing] of Object.entries(writers))
     test(`a writer ${place} says why it cannot write, for every kind of write (C2.23)`, async () => {

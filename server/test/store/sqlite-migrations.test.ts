@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import { Worker } from 'node:worker_threads'
 import { StoreUnavailableError } from '../../src/store/port.ts'
-import { lookAtSqlite } from '../../src/store/sqlite/look-at.ts'
+import { inspectSqlite } from '../../src/store/sqlite/inspect.ts'
 import { migrate, migrations } from '../../src/store/sqlite/migrate.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
 import { becomeLaterRelease } from '../rig/later-migration.ts'
@@ -131,7 +131,7 @@ describe('migrations (sqlite)', () => {
     const thread = closer({ path, isDone })
     await once(thread, 'message')
     try {
-      for (let asked = 0; asked < 500; asked++) assert.equal(lookAtSqlite(path)?.schema.current, newest)
+      for (let asked = 0; asked < 500; asked++) assert.equal(inspectSqlite(path)?.schema.current, newest)
     } finally {
       Atomics.store(isDone, 0, 1)
       await once(thread, 'exit')

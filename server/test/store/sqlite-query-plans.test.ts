@@ -6,7 +6,7 @@ import type { Sql } from '../../src/store/sql/dialect.ts'
 import { countQuery, pageQuery } from '../../src/store/sql/token-query.ts'
 import { sqliteDialect } from '../../src/store/sqlite/dialect.ts'
 import { migrate } from '../../src/store/sqlite/migrate.ts'
-import { withRowNumbers } from '../../src/store/sqlite/reading/rows-by-id.ts'
+import { withRowNumbers } from '../../src/store/sqlite/row-number.ts'
 
 const term = (text: string): Uint8Array => Buffer.from(text)
 const [a, b, c] = [term('a'), term('b'), term('c')]

@@ -267,19 +267,19 @@ describe('the code of a card (sqlite)', () => {
     vault.now += hour / 2
     await vault.patch(`/tokens/${patched}`, keys.general, { data: { cvc: '765' } })
     await vault.delete(`/tokens/${deleted}`, keys.private)
-    await vault.service.clockwork.runAll()
+    await vault.service.jobTimer.runAll()
     assert.deepEqual(survivors(vault.folder.path, first), [0, 3])
     const second = sealedCodes().filter(code => !first.some(old => Buffer.compare(old, code) === 0))
     assert.equal(second.length, 1)
 
     vault.now += hour / 2
-    await vault.service.clockwork.runAll()
+    await vault.service.jobTimer.runAll()
     assert.deepEqual(survivors(vault.folder.path, [...first, ...second]), [4])
     assert.equal((await vault.get(`/tokens/${kept}`, keys.private)).body.data.cvc, undefined)
     assert.equal((await vault.get(`/tokens/${patched}`, keys.private)).body.data.cvc, '765')
 
     vault.now += hour / 2
-    await vault.service.clockwork.runAll()
+    await vault.service.jobTimer.runAll()
     assert.deepEqual(survivors(vault.folder.path, [...first, ...second]), [])
   })
 })

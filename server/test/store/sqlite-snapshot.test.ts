@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, beforeEach, describe, test } from 'node:test'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextIteration } from 'node:timers/promises'
 import type { Store } from '../../src/store/port.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
 import { logOf, madeTenantLog } from '../rig/log-parts.ts'
@@ -32,7 +32,7 @@ describe('a snapshot shared by reads (sqlite)', () => {
     outsider = new DatabaseSync(path, { timeout: 5_000 })
   })
   beforeEach(async () => {
-    await nextTurn()
+    await nextIteration()
     write(1)
   })
   after(async () => {
@@ -50,7 +50,7 @@ describe('a snapshot shared by reads (sqlite)', () => {
     const second = await read()
     write(2)
     assert.deepEqual([first, second, await read()], [1, 1, 1])
-    await nextTurn()
+    await nextIteration()
     assert.equal(await read(), 2)
   })
 
@@ -74,7 +74,7 @@ describe('a snapshot shared by reads (sqlite)', () => {
     }
     const record = () => store.commit(writeSet(tenant, { log: logOf(['revealed token']) }))
     assert.deepEqual(await inspect(record), [1, 1, 1])
-    await nextTurn()
+    await nextIteration()
     write(1)
     assert.deepEqual(await inspect(() => create('fourth')), [1, 1, 2])
   })

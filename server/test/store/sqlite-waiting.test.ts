@@ -5,13 +5,13 @@ import { DatabaseSync, StatementSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import type { Store } from '../../src/store/port.ts'
 import type { TokenRow } from '../../src/store/rows.ts'
+import { openCopySource } from '../../src/store/sqlite/copy-source.ts'
 import { newestSchema } from '../../src/store/sqlite/migrate.ts'
-import { openRestingVault } from '../../src/store/sqlite/resting-vault.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
 import { isWaitingBroken, partCount, WaitingEntries } from '../../src/store/sqlite/waiting-entries.ts'
-import type { Writer } from '../../src/store/sqlite/writing/asked-writing.ts'
 import { packSets } from '../../src/store/sqlite/writing/packed-sets.ts'
-import { threadedWriting } from '../../src/store/sqlite/writing/threaded-writing.ts'
+import { threadWriter } from '../../src/store/sqlite/writing/thread-writer.ts'
+import type { Writer } from '../../src/store/sqlite/writing/writer-client.ts'
 import { tableNamed } from '../../src/store/tables.ts'
 import type { WriteSet } from '../../src/store/write-set.ts'
 import { madeTenantLog } from '../rig/log-parts.ts'
@@ -192,7 +192,7 @@ describe('index entries that wait (sqlite)', () => {
 
   test('a count of others leaves out every token that comes while it has entries moved, and ends, however many come (C24.7)', async () => {
     await store.close()
-    const thread = threadedWriting({ path, lockWaitMs: 1_000, waitingMax })
+    const thread = threadWriter({ path, lockWaitMs: 1_000, waitingMax })
     let settled = 0
     /** As if other workers wrote as fast as this one reads. */
     const ask: Writer['ask'] = async request => {
@@ -478,11 +478,11 @@ describe('index entries that wait (sqlite)', () => {
   test('a copy for another engine has every entry in its place (C24.7)', async () => {
     await create('a', 'b')
     await store.close()
-    const resting = openRestingVault(path)
+    const source = openCopySource(path)
     try {
-      assert.equal(resting.count(tableNamed('terms')), 2)
+      assert.equal(source.count(tableNamed('terms')), 2)
     } finally {
-      resting.close()
+      source.close()
       store = open()
     }
   })
@@ -492,7 +492,7 @@ describe('index entries that wait (sqlite)', () => {
     await store.close()
     reach('DELETE FROM waiting_moved')
     try {
-      assert.throws(() => openRestingVault(path).close(), /run strongroom doctor --deep --repair/)
+      assert.throws(() => openCopySource(path).close(), /run strongroom doctor --deep --repair/)
     } finally {
       store = open()
     }

@@ -15,7 +15,7 @@ import type { Caller, Vault } from '../../src/operations/vault/vault.ts'
 import { verifyTenant } from '../../src/operations/verify/verify-tenant.ts'
 import { findResult, requestHash } from '../../src/operations/writing/kept-results.ts'
 import type { Store } from '../../src/store/port.ts'
-import { endlessTurn } from '../rig/caller-of.ts'
+import { endlessTurn, someAct } from '../rig/caller-of.ts'
 import { engines } from '../rig/engines.ts'
 import { isLong } from '../rig/long-run.ts'
 import { Seeded } from '../rig/seeded.ts'
@@ -120,7 +120,9 @@ for (const engine of engines)
               const caller = await authenticate(vault, key)
               seen.set(
                 `${who} ${what}`,
-                caller === undefined ? 'unauthorized' : await work({ ...caller, work: endlessTurn }),
+                caller === undefined
+                  ? 'unauthorized'
+                  : await work({ ...caller, work: endlessTurn, act: someAct() }),
               )
             } catch (error) {
               seen.set(`${who} ${what}`, asVaultError(error).code)

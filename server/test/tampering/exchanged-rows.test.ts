@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { newTenantKeys } from '../../src/keys/make-keys.ts'
+import { apiKeyName } from '../../src/operations/keys/authenticate.ts'
 import { noteKeyUse } from '../../src/operations/maintenance/note-key-use.ts'
 import { rotateDataKeys } from '../../src/operations/maintenance/rotate-data-keys.ts'
-import { apiKeyName } from '../../src/operations/vault/caller-cache.ts'
 import { openVault } from '../../src/operations/vault/open-vault.ts'
 import { verifyTenant } from '../../src/operations/verify/verify-tenant.ts'
 import type { Store } from '../../src/store/port.ts'
@@ -410,7 +410,7 @@ onSqliteAlone(
         await backUpSqlite({ path: file('vault.db'), to: file('copy.db') })
         assert.equal((await vault().delete(`/tokens/${deleted.id}`, keys.owner)).status, 204)
         vault().now += 2 * 3_600_000
-        await vault().service.clockwork.runAll()
+        await vault().service.jobTimer.runAll()
         assert.deepEqual(await reach('SELECT 1 FROM transients'), [])
         assert.equal((await vault().get(`/tokens/${kept.id}`, keys.owner)).status, 200)
         assert.equal((await vault().delete(`/applications/${id}/keys/${keyId}`, keys.manager)).status, 204)

@@ -2,15 +2,18 @@ import { ConfigError } from '../../config/config-error.ts'
 import { readNamedFile } from '../../config/named-file.ts'
 import { CreateApplication } from '../../contract/applications/schemas.ts'
 import { compileCheck } from '../../contract/check.ts'
+import type { ActKind } from '../../domain/acts/act.ts'
 import { type Issue, invalid } from '../../domain/errors.ts'
 import { faultPlace } from '../../domain/json/fault-place.ts'
 import type { Json, JsonObject } from '../../domain/json/json.ts'
 import { createApplication } from '../../operations/applications/create-application.ts'
 import { listApplications } from '../../operations/applications/list-applications.ts'
-import { operatorOf } from '../../operations/vault/operator.ts'
+import { asOperator } from '../../operations/vault/operator.ts'
 import { type Run, required } from '../command.ts'
 import { print, printKeys, table } from '../print.ts'
 import { withVault } from '../storage/with-vault.ts'
+
+const act = (operation: string): ActKind => ({ operation, entityType: 'application' })
 
 const checkApplication = compileCheck(CreateApplication)
 
@@ -24,8 +27,10 @@ export const appCreate: Run = invocation =>
     const issues: Issue[] = []
     const body = checkApplication(wish, '', issues)
     if (body === undefined) throw invalid(...issues)
-    const caller = await operatorOf(vault, required(invocation, 'tenant'))
-    const made = await createApplication(vault, caller, body)
+    const tenant = required(invocation, 'tenant')
+    const made = await asOperator(vault, tenant, act('app create'), caller =>
+      createApplication(vault, caller, body),
+    )
     return printKeys(
       flags.json,
       made,
@@ -33,7 +38,7 @@ export const appCreate: Run = invocation =>
         ['id', String(made.id)],
         ['key', String(made.key)],
       ]),
-      `the application ${made.id} was made, but its key was not shown: strongroom key create --tenant ${caller.tenant.id} --app ${made.id} makes a new one`,
+      `the application ${made.id} was made, but its key was not shown: strongroom key create --tenant ${tenant} --app ${made.id} makes a new one`,
     )
   })
 
@@ -50,14 +55,20 @@ const applicationsPerPage = 100
 
 export const appList: Run = invocation =>
   withVault(invocation.config, async vault => {
-    const caller = await operatorOf(vault, required(invocation, 'tenant'))
-    const applications: JsonObject[] = []
-    for (let page = 1; ; page++) {
-      const { data } = await listApplications(vault, caller, { page, size: applicationsPerPage })
-      const found = data as JsonObject[]
-      applications.push(...found)
-      if (found.length < applicationsPerPage) break
-    }
+    const applications = await asOperator(
+      vault,
+      required(invocation, 'tenant'),
+      act('app list'),
+      async caller => {
+        const all: JsonObject[] = []
+        for (let page = 1; ; page++) {
+          const { data } = await listApplications(vault, caller, { page, size: applicationsPerPage })
+          const found = data as JsonObject[]
+          all.push(...found)
+          if (found.length < applicationsPerPage) return all
+        }
+      },
+    )
     print(
       invocation.flags.json,
       applications,

@@ -12,15 +12,15 @@ import { folderStorage } from '../storage/folder-storage.ts'
 import { requireVault } from '../storage/with-vault.ts'
 
 /**
- * Copies the embedded store into a file that is either complete or not there; rows and keys in it stay sealed. The copy is made
- * in a folder of its own: no signal stops the engine, but it can create no file in a folder that was removed.
+ * Copies the embedded store into a file that is either complete or absent. Rows and keys in it stay sealed. The copy is made in a
+ * folder of its own: no signal stops the engine, but it cannot create a file in a folder that was removed.
  */
 export const backup: Run = async ({ config, words: [word = ''] }) => {
   if (config.database !== undefined)
     throw new ConfigError('a vault on PostgreSQL is backed up with pg_dump: see docs/operating.md')
   const folder = requireDataFolder(config)
   await requireVault(folderStorage(folder))
-  // Nobody should take the backups of a schedule that nobody changed for those of the vault.
+  // An old schedule must not back up a folder that moved, so that nobody takes its backups for those of the vault.
   requireUnmoved(folder)
   const file = resolve(word)
   if (isThere(file)) throw taken(file)
@@ -41,7 +41,7 @@ export const backup: Run = async ({ config, words: [word = ''] }) => {
   return 0
 }
 
-/** Also true of a link that leads nowhere: a rename would replace it. */
+/** Also true for a link that leads nowhere, because a rename would replace it. */
 const isThere = (file: string): boolean => {
   try {
     lstatSync(file)
@@ -53,7 +53,7 @@ const isThere = (file: string): boolean => {
 
 const taken = (file: string): ConfigError => new ConfigError(`${file} exists and is not overwritten`)
 
-/** Folder and file are closed to others before anything is in them. */
+/** Closes folder and file to others before anything is in them. */
 const make = (workshop: string): string => {
   const draft = join(workshop, 'vault.db')
   try {
@@ -80,7 +80,7 @@ const unwritable = (workshop: string, error: unknown): ConfigError =>
 
 const remove = (workshop: string): void => rmSync(workshop, { recursive: true, force: true, maxRetries: 10 })
 
-/** The process then ends by the signal itself, because an ordinary exit would wait for the engine. */
+/** The process then ends by the signal itself. An ordinary exit would wait for the engine. */
 const removeOnSignal = (workshop: string): (() => void) => {
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const
   const stopWatching = (): void => {
@@ -98,7 +98,7 @@ const removeOnSignal = (workshop: string): (() => void) => {
   return stopWatching
 }
 
-/** A link, unlike a rename, does not replace a file that appeared meanwhile. Not all file systems have links. */
+/** Unlike a rename, a link does not replace a file that appeared meanwhile. Not all file systems have links. */
 const giveName = (draft: string, file: string): void => {
   try {
     linkSync(draft, file)

@@ -18,14 +18,14 @@ import { folderStorage } from '../storage/folder-storage.ts'
 import { openOrMake } from '../storage/with-vault.ts'
 import { readTlsFiles } from '../tls.ts'
 
-/** C34: a vault on this machine with nothing to set up. */
+/** C34: a vault on this machine that needs no setup. */
 export const dev: Run = async ({ config, options }) => {
   if (options['database-url'] !== undefined)
     throw new ConfigError(
       'dev keeps its vault in a folder: leave out --database-url, or run strongroom serve',
     )
   const dataFolder = config.dataFolder ?? resolve('.strongroom')
-  // A development key and tenant do not belong in the database that a shell or a file happens to name.
+  // A development key and tenant do not belong in a database that a shell or a file happens to name.
   if (config.database !== undefined)
     process.stderr.write(
       `strongroom dev: the vault is in ${dataFolder}; the database of the settings is not used\n`,
@@ -35,9 +35,9 @@ export const dev: Run = async ({ config, options }) => {
   const keysPath = devKeysPath(dataFolder)
   const tls = readTlsFiles(config)
   const storage = folderStorage(dataFolder)
-  await storage.look()
+  await storage.inspect()
   makeDataFolder(dataFolder)
-  // Storage whose master key is missing must be reported, not given a new key that opens nothing.
+  // Storage without its master key must be reported. A new key would open nothing in it.
   if (!existsSync(databasePath(dataFolder)) && !existsSync(keyPath)) createMasterKeyFile(keyPath)
   const keyProvider = fileKeyProvider(keyPath)
   const { store } = await openOrMake(storage, () => keyProvider)
@@ -51,7 +51,7 @@ export const dev: Run = async ({ config, options }) => {
       stopped: () => stopSignal(['SIGINT', 'SIGTERM', 'SIGHUP']),
       prepare: async ({ vault }) => {
         if (tenants.length > 0) return
-        // The keys are saved before they start to work, so that no crash leaves a tenant that nobody can enter.
+        // Saves the keys before they start to work, so that no crash leaves a tenant that nobody can enter.
         await createTenant(
           vault,
           { name: 'Development', applications: starterApplications },
@@ -90,7 +90,7 @@ export const dev: Run = async ({ config, options }) => {
   return 0
 }
 
-/** The base URL until the vault has listened once: a start that fails because the port is taken has not shown the welcome. */
+/** The base URL until the vault has listened once. A start that fails because the port is taken has not shown the welcome. */
 const unannounced = ''
 
 /** Undefined if the file is gone or holds something else. The parser's own message would quote keys. */
@@ -105,7 +105,7 @@ const readKeys = (path: string): StarterKeys | undefined => {
 
 const writeKeys = (path: string, keys: StarterKeys): void => {
   const draft = `${path}.new`
-  // One that was left behind may be open to others.
+  // A leftover file may be open to others.
   rmSync(draft, { force: true })
   writeFileSync(draft, `${JSON.stringify(keys, null, 2)}\n`, { mode: 0o600, flag: 'wx', flush: true })
   renameSync(draft, path)

@@ -37,7 +37,7 @@ export const doctor: Run = async invocation => {
     await examine(context, report)
     if (deep !== undefined) await lookDeeply(config, deep, report)
   } catch (error) {
-    // The findings so far may be the cause, and are what to repair first.
+    // The findings so far may be the cause and must be repaired first.
     if (findings.length + repairs.length > 0) tell()
     throw error
   }
@@ -52,7 +52,7 @@ const lookDeeply = async (config: Config, deep: DeepOptions, report: Report): Pr
     report.notes.push('it has not looked at tokens: this must be repaired first')
     return
   }
-  // Loaded on demand: opening tokens takes half of all code.
+  // Loaded on demand: opening tokens needs half of all code.
   const { examineDeep } = await import('../doctor/examine-deep.ts')
   await reportDamage(config, report, () => examineDeep(config, deep, report))
 }

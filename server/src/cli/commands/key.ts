@@ -1,22 +1,23 @@
+import type { ActKind } from '../../domain/acts/act.ts'
 import type { JsonObject } from '../../domain/json/json.ts'
 import { createApiKey } from '../../operations/keys/create-api-key.ts'
 import { deleteApiKey } from '../../operations/keys/delete-api-key.ts'
 import { listApiKeys } from '../../operations/keys/list-api-keys.ts'
-import { operatorOf } from '../../operations/vault/operator.ts'
+import { asOperator } from '../../operations/vault/operator.ts'
 import { type Run, required } from '../command.ts'
 import { print, printKeys, printText, table } from '../print.ts'
 import { withVault } from '../storage/with-vault.ts'
 
+const act = (operation: string): ActKind => ({ operation, entityType: 'key' })
+
 export const keyCreate: Run = invocation =>
   withVault(invocation.config, async vault => {
-    const caller = await operatorOf(vault, required(invocation, 'tenant'))
+    const tenant = required(invocation, 'tenant')
     const expiresAt = invocation.options['expires-at']
     const app = required(invocation, 'app')
-    const made = await createApiKey(
-      vault,
-      caller,
-      app,
-      expiresAt === undefined ? {} : { expires_at: expiresAt },
+    const wish = expiresAt === undefined ? {} : { expires_at: expiresAt }
+    const made = await asOperator(vault, tenant, act('key create'), caller =>
+      createApiKey(vault, caller, app, wish),
     )
     return printKeys(
       invocation.flags.json,
@@ -25,14 +26,15 @@ export const keyCreate: Run = invocation =>
         ['id', String(made.id)],
         ['key', String(made.key)],
       ]),
-      `the key ${made.id} was made, but not shown: strongroom key revoke ${made.id} --tenant ${caller.tenant.id} --app ${app} takes it back; then make another`,
+      `the key ${made.id} was made, but not shown: strongroom key revoke ${made.id} --tenant ${tenant} --app ${app} takes it back; then make another`,
     )
   })
 
 export const keyList: Run = invocation =>
   withVault(invocation.config, async vault => {
-    const caller = await operatorOf(vault, required(invocation, 'tenant'))
-    const keys = (await listApiKeys(vault, caller, required(invocation, 'app'))) as JsonObject[]
+    const keys = (await asOperator(vault, required(invocation, 'tenant'), act('key list'), caller =>
+      listApiKeys(vault, caller, required(invocation, 'app')),
+    )) as JsonObject[]
     print(
       invocation.flags.json,
       keys,
@@ -49,8 +51,9 @@ export const keyList: Run = invocation =>
 export const keyRevoke: Run = invocation =>
   withVault(invocation.config, async vault => {
     const [id = ''] = invocation.words
-    const caller = await operatorOf(vault, required(invocation, 'tenant'))
-    await deleteApiKey(vault, caller, required(invocation, 'app'), id)
+    await asOperator(vault, required(invocation, 'tenant'), act('key revoke'), caller =>
+      deleteApiKey(vault, caller, required(invocation, 'app'), id),
+    )
     printText(`key ${id} is revoked`)
     return 0
   })

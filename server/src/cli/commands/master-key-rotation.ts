@@ -1,7 +1,9 @@
+import type { ActKind } from '../../domain/acts/act.ts'
 import { counted } from '../../domain/text/terminal.ts'
 import { addMasterKey } from '../../keys/file/add-master-key.ts'
 import { readMasterKeyFile, retiredKeysPath } from '../../keys/file/read-master-key-file.ts'
 import { retireMasterKeys } from '../../keys/file/retire-master-keys.ts'
+import { recordedForOperator } from '../../operations/log/acting.ts'
 import { countOlderWraps, rewrapKeys } from '../../operations/maintenance/rewrap-keys.ts'
 import type { Run } from '../command.ts'
 import { keyProviderKind } from '../key-providers/configured-key-provider.ts'
@@ -10,8 +12,8 @@ import { print, printNote, printText } from '../print.ts'
 import { withVault } from '../storage/with-vault.ts'
 
 /**
- * A rotation has three steps, because between them the operator must bring the file to every machine. Only what is wrapped anew
- * between the first step and that, the keys of a new tenant or a new data key, cannot be opened there yet.
+ * A rotation has three steps, because between them the operator must bring the file to every machine. Until that is done, a
+ * machine cannot open what was wrapped after the first step: the keys of a new tenant, or a new data key.
  */
 export const masterKeyAdd: Run = async ({ config }) => {
   const path = keyProviderKind(config).requireMasterKeyFile(config)
@@ -26,7 +28,12 @@ export const masterKeyAdd: Run = async ({ config }) => {
 
 export const masterKeyRewrap: Run = ({ config, flags }) =>
   withVault(config, async vault => {
-    const { isShredded, ...done } = await rewrapKeys(vault)
+    const kind: ActKind = { operation: 'master-key rewrap', entityType: 'key' }
+    const { isShredded, ...done } = await recordedForOperator(vault, kind, async act => {
+      const made = await rewrapKeys(vault)
+      act.says({ count: made.rewrapped })
+      return made
+    })
     const text = `${counted(done.rewrapped, 'key')} wrapped with the new master key, ${done.current} already`
     print(flags.json, done, text)
     if (!isShredded)

@@ -3,9 +3,9 @@ import { ConfigError } from '../../config/config-error.ts'
 import type { DatabaseConfig } from '../../config/database-config.ts'
 import { counted } from '../../domain/text/terminal.ts'
 import { type CopyResult, copyVault } from '../../operations/transfer/copy-vault.ts'
-import { type ArrivingVault, CopyRefusedError } from '../../store/copying.ts'
+import { CopyRefusedError, type CopyTarget } from '../../store/copying.ts'
 import { schemaMismatch } from '../../store/sql/migration.ts'
-import { openRestingVault } from '../../store/sqlite/resting-vault.ts'
+import { openCopySource } from '../../store/sqlite/copy-source.ts'
 import type { Run } from '../command.ts'
 import { identityAsCopied, markAsMoved } from '../data-folder/moved-folder.ts'
 import { databasePath } from '../data-folder/paths.ts'
@@ -38,24 +38,25 @@ const copy = async (config: Config, json: boolean): Promise<CopyResult> => {
   const database = requireDestination(config)
   await requireCurrentSchema(config, folder)
   const keyProvider = configuredOrDevKeyProvider(config)
-  const source = openRestingVault(databasePath(folder))
+  const source = openCopySource(databasePath(folder))
   const progress = progressOn(process.stderr, { json, now: () => performance.now() })
-  let destination: ArrivingVault | undefined
+  let target: CopyTarget | undefined
   try {
-    const { openArrivingVault } = await import('../../store/postgres/arriving-vault.ts')
+    const { openCopyTarget } = await import('../../store/postgres/copy-target.ts')
     const copied = identityAsCopied(folder, source.identity)
-    destination = await openArrivingVault(postgresSettings(database), copied)
-    const result = await copyVault({ source, destination, keyProvider, report: progress.show })
+    target = await openCopyTarget(postgresSettings(database), copied)
+    const result = await copyVault({ source, target, keyProvider, report: progress.show })
     if (result.faults.length > 0) return result
-    // While the source is still held, so that nobody serves it in between. Nothing sweeps a folder that nobody serves (C11). Forgetting
-    // changes the source, so what it was is written down first: a run that is killed meanwhile can be asked for again.
+    // While the source is still held, so that nobody serves it in between. Nothing sweeps a folder that nobody serves (C11).
+    // Forgetting the fields changes the source, so its earlier identity is written down first: a run that is killed meanwhile can
+    // be repeated.
     const to = serverStorage(database).name
     markAsMoved(folder, { to, copied })
     markAsMoved(folder, { to, copied, left: source.forgetTransients() })
     return result
   } finally {
     progress.end()
-    await destination?.close()
+    await target?.close()
     source.close()
   }
 }
@@ -67,7 +68,7 @@ const requireSource = ({ dataFolder }: Config): string => {
 
 const requireDestination = ({ database }: Config): DatabaseConfig => {
   if (database === undefined)
-    throw new ConfigError('the destination is missing: set --to or STRONGROOM_DATABASE_URL')
+    throw new ConfigError('the target is missing: set --to or STRONGROOM_DATABASE_URL')
   return database
 }
 
@@ -101,7 +102,7 @@ const describe = (config: Config, result: CopyResult, seconds: number): string =
   ].join('\n')
 }
 
-/** Only the folder of `strongroom dev` works without naming its keys. The database does not, so they are named. */
+/** Only the folder of `strongroom dev` works without naming its keys. A database does not, so the keys are named. */
 const withKeyFile = (config: Config): Config =>
   config.keyProvider === undefined
     ? { ...config, keyProvider: 'file', masterKeyFile: keyProviderKind(config).requireMasterKeyFile(config) }

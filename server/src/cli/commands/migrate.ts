@@ -12,8 +12,8 @@ export const migrate: Run = async ({ config, flags }) => {
   const storage = configuredStorage(config)
   const keyProvider = () => configuredOrDevKeyProvider(config)
   if (flags.distribute) {
-    const look = await storage.look()
-    if (look !== undefined) await requireMasterKeyBeforeMigration(look, keyProvider)
+    const found = await storage.inspect()
+    if (found !== undefined) await requireMasterKeyBeforeMigration(found, keyProvider)
     await storage.distribute()
   } else if (!flags.status) await (await openOrMake(storage, keyProvider)).store.close()
   const { schema: state } = await requireVault(storage)

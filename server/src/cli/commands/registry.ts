@@ -32,8 +32,8 @@ const service: readonly SettingName[] = [
 ]
 
 /**
- * Everything that `strongroom` can be told to do. The code of a command is loaded when it is called: loading all of it takes
- * longer than most commands take to run.
+ * All commands of `strongroom`. The code of a command is loaded when it is called: loading all of it takes longer than most
+ * commands take to run.
  */
 export const commands: readonly Command[] = [
   {
@@ -215,6 +215,6 @@ export const commands: readonly Command[] = [
   },
 ]
 
-/** The command that an invocation begins with: `master-key add` comes after `master-key`, and is meant if both match. */
+/** The command that an invocation begins with. `master-key add` comes after `master-key`, and wins if both match. */
 export const commandOf = (words: readonly string[]): Command | undefined =>
   commands.findLast(({ name }) => name.split(' ').every((word, index) => words[index] === word))

@@ -13,7 +13,7 @@ import { readTlsFiles } from '../tls.ts'
 import { runWorkers } from '../workers/primary.ts'
 import type { WorkerContext } from '../workers/worker.ts'
 
-/** C35: production. Starts only with an explicit key provider and storage, and prints no key. */
+/** C35: production. Starts only with an explicit key provider and storage. Prints no key. */
 export const serve: Run = async ({ config }) => {
   const count = config.workers ?? availableParallelism()
   if (count > 1) return runWorkers(config, count)
@@ -21,16 +21,16 @@ export const serve: Run = async ({ config }) => {
   return 0
 }
 
-/** In this process, which serves alone or is one of several workers. */
+/** Serves in this process, alone or as one of several workers. */
 export const serveHere = async (config: Config, worker?: WorkerContext): Promise<void> => {
   const storage = configuredStorage(config)
   const keyProvider = configuredKeyProvider(config)
   const tls = readTlsFiles(config)
-  // In the same turn, so that none is lost that came while they were read.
+  // In the same iteration as the read, so that no signal in between is lost.
   const hangUps = tls && noteHangUps()
   const { store, isNew } = await openOrMake(storage, () => keyProvider, worker)
   const log = makeLog(config, worker && { worker: worker.number })
-  // Nobody should mistake an empty vault for the one they meant.
+  // So that nobody mistakes an empty vault for the one they meant.
   if (isNew) log.warn({ storage: storage.name }, 'there was no vault, and a new one was made')
   await runService(
     config,
@@ -47,7 +47,7 @@ export const serveHere = async (config: Config, worker?: WorkerContext): Promise
           log.debug({}, 'ready')
           worker.announceReady(port)
         }
-        // Once for all workers. Storage that does not answer is not a clock problem, and requests report it.
+        // Checked once for all workers. Storage that does not answer is not a clock problem, and requests report it.
         if (worker === undefined || worker.number === 1) void warnOfClocks(vault, log).catch(() => {})
       },
     },

@@ -1,12 +1,14 @@
 import { setTimeout } from 'node:timers/promises'
 import { ConfigError } from '../../config/config-error.ts'
 import { viewTenant } from '../../domain/access/tenant.ts'
+import type { ActKind } from '../../domain/acts/act.ts'
 import { VaultError } from '../../domain/errors.ts'
 import { limits } from '../../domain/limits.ts'
 import { pace } from '../../domain/pace.ts'
 import { countCharacters } from '../../domain/text/characters.ts'
 import { counted } from '../../domain/text/terminal.ts'
 import { formatInstant } from '../../domain/time/instant.ts'
+import { recordedForOperator } from '../../operations/log/acting.ts'
 import { newDataKey } from '../../operations/maintenance/new-data-key.ts'
 import { purgeDeadTenants } from '../../operations/maintenance/purge-dead-tenants.ts'
 import { resealTokens } from '../../operations/maintenance/reseal-tokens.ts'
@@ -14,14 +16,16 @@ import { createTenant } from '../../operations/tenants/create-tenant.ts'
 import { deleteTenant } from '../../operations/tenants/delete-tenant.ts'
 import { listTenants } from '../../operations/tenants/list-tenants.ts'
 import { setIncludedTokens } from '../../operations/tenants/set-included-tokens.ts'
-import { keysUnlessDeleted } from '../../operations/vault/keys-unless-deleted.ts'
-import { operatorOf } from '../../operations/vault/operator.ts'
+import { asOperator } from '../../operations/vault/operator.ts'
+import { keysUnlessDeleted } from '../../operations/vault/tenant-keyring.ts'
 import { baseUrl } from '../base-url.ts'
 import { type Run, required } from '../command.ts'
 import { print, printKeys, printNote, printText, table } from '../print.ts'
 import { type StarterKeys, starterApplications } from '../starter-applications.ts'
 import { configuredStorage } from '../storage/configured-storage.ts'
 import { withVault } from '../storage/with-vault.ts'
+
+const act = (operation: string): ActKind => ({ operation, entityType: 'tenant' })
 
 export const tenantCreate: Run = invocation =>
   withVault(invocation.config, async vault => {
@@ -54,14 +58,16 @@ export const tenantUpdate: Run = invocation =>
   withVault(invocation.config, async vault => {
     const included = readIncluded(required(invocation, 'included-active'))
     const [id = ''] = invocation.words
-    await setIncludedTokens(vault, await operatorOf(vault, id), included)
+    await asOperator(vault, id, act('tenant update'), operator =>
+      setIncludedTokens(vault, operator, included),
+    )
     printText(`the plan of tenant ${id} includes ${included} monthly active tokens`)
     return 0
   })
 
 export const tenantList: Run = ({ config, flags }) =>
   withVault(config, async vault => {
-    const tenants = await listTenants(vault)
+    const tenants = await recordedForOperator(vault, act('tenant list'), () => listTenants(vault))
     print(
       flags.json,
       tenants.map(tenant => ({
@@ -77,21 +83,23 @@ export const tenantList: Run = ({ config, flags }) =>
     return 0
   })
 
-/** The new key seals what is written from now on; what was there before is sealed again, so that it is of no use any more. */
+/** The new key seals everything written from now on. Earlier tokens are sealed again, so that the old key is useless. */
 export const tenantRekey: Run = ({ config, flags, words: [id = ''] }) =>
   withVault(config, async vault => {
-    const { tenantNumber, keys } = await operatorOf(vault, id)
-    if (flags.resume !== true) await newDataKey(vault, { tenantNumber, keys })
-    // Before that, a server may still write with the key before, behind the scan.
-    await setTimeout(pace.grantsHeardMs)
-    const newest = await keysUnlessDeleted(vault, tenantNumber, id, vault.keyring.lookAgain)
-    if (newest === undefined)
-      throw new VaultError('notFound', { detail: 'There is no such tenant any more.' })
-    const { resealed, left, unreadable, unreadableNames } = await resealTokens(vault, {
-      tenantNumber,
-      keys: newest,
+    const rekeyed = await asOperator(vault, id, act('tenant rekey'), async operator => {
+      const { tenantNumber } = operator
+      if (flags.resume !== true) await newDataKey(vault, operator, operator.act)
+      // Before that, a server may still write with the key before, behind the scan.
+      await setTimeout(pace.grantsHeardMs)
+      const keys = await keysUnlessDeleted(vault, tenantNumber, id, vault.keyring.readAgain)
+      if (keys === undefined)
+        throw new VaultError('notFound', { detail: 'There is no such tenant any more.' })
+      const done = await resealTokens(vault, { tenantNumber, keys })
+      operator.act.finds(id)
+      operator.act.says({ count: done.resealed })
+      return { ...done, version: keys.currentDataVersion }
     })
-    const version = newest.currentDataVersion
+    const { version, resealed, left, unreadable, unreadableNames } = rekeyed
     print(
       flags.json,
       { data_key: version, resealed, left, unreadable, unreadable_rows: unreadableNames },
@@ -115,9 +123,9 @@ export const tenantDelete: Run = async ({ config, flags, words: [id = ''] }) => 
   if (flags.yes !== true)
     throw new ConfigError(`add --yes to delete the tenant and everything in it from ${storage}`)
   return withVault(config, async vault => {
-    await deleteTenant(vault, await operatorOf(vault, id))
+    await asOperator(vault, id, act('tenant delete'), operator => deleteTenant(vault, operator))
     await purgeDeadTenants(vault)
-    // Without this, the files keep the wrapped keys as long as another program has them open and no server sweeps.
+    // Without this, the files keep the wrapped keys while another program has them open and no server sweeps.
     const isShredded = await vault.store.shred().then(
       () => true,
       () => false,

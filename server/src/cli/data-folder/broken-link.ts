@@ -4,8 +4,8 @@ import { dirname } from 'node:path'
 type BrokenLink = { readonly problem: string; readonly advice: string }
 
 /**
- * The link on the way to the folder that leads nowhere, as when a disk is not mounted: what is behind it only looks as if it had
- * never been made.
+ * The link on the way to the folder that leads nowhere, for example because a disk is not mounted. What is behind it only seems
+ * never to have been made.
  */
 export const brokenLink = (path: string): BrokenLink | undefined => {
   if (existsSync(path)) return undefined
@@ -18,7 +18,7 @@ export const brokenLink = (path: string): BrokenLink | undefined => {
   }
 }
 
-/** Undefined if it is not a link, or none that this user can see. */
+/** Undefined if it is not a link, or not one that this user can see. */
 const targetOf = (path: string): string | undefined => {
   try {
     return readlinkSync(path)

@@ -4,7 +4,7 @@ import { foreignCode } from '../../domain/foreign-code.ts'
 import { type ClosedFile, closedTo } from '../closed-file.ts'
 import { databaseFiles } from './paths.ts'
 
-/** Throws if this user may not work in the folder: one that is closed to them looks like an empty one. */
+/** Throws if this user may not work in the folder. A closed folder looks like an empty one. */
 export const checkDataFolder = (dataFolder: string): void => {
   const { R_OK, W_OK, X_OK } = constants
   try {

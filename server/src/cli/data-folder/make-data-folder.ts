@@ -2,7 +2,7 @@ import { existsSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { checkDatabaseFiles, checkDataFolder, unusable } from './check-data-folder.ts'
 
-/** Makes a folder that only its owner may enter, unless it exists already. */
+/** Makes a folder that only its owner may enter, unless it exists. */
 export const makeDataFolder = (dataFolder: string): void => {
   try {
     makeFolders(dataFolder)
@@ -13,7 +13,7 @@ export const makeDataFolder = (dataFolder: string): void => {
   checkDatabaseFiles(dataFolder)
 }
 
-/** Step by step: Node's own way up never ends where a parent exists and takes no folders, as in /proc. */
+/** Makes one folder at a time: Node's own `recursive` never ends if a parent exists and takes no folders, as in /proc. */
 export const makeFolders = (path: string): void => {
   if (existsSync(path)) return
   makeFolders(dirname(path))

@@ -5,8 +5,8 @@ import { foreignCode } from '../../domain/foreign-code.ts'
 import { printable } from '../../domain/text/terminal.ts'
 
 /**
- * Names the database that the vault of a folder was moved to, and what the vault was when it was copied. A file beside the vault, not a
- * row in it: a copy that is asked for again must find its source as it was.
+ * Names the database to which the vault of a folder was moved, and the identity of the vault when it was copied. This is a file
+ * beside the vault, not a row in it: a repeated copy must find its source unchanged.
  */
 const markOf = (dataFolder: string): string => join(dataFolder, 'moved-to')
 
@@ -14,11 +14,11 @@ type Move = {
   readonly to: string
   /** The identity of the vault that was copied. */
   readonly copied: string
-  /** Its identity since it has forgotten its transient fields; undefined until it has. */
+  /** Its identity after it forgot its transient fields. Undefined until it has. */
   readonly left?: string
 }
 
-/** From here on the folder is a backup: served again, as by a unit that nobody changed, it would drift apart from the database. */
+/** From now on the folder is a backup. If an unchanged unit served it again, it would drift apart from the database. */
 export const markAsMoved = (dataFolder: string, move: Move): void => {
   const mark = markOf(dataFolder)
   const draft = `${mark}.new`
@@ -44,7 +44,7 @@ const syncFolder = (path: string): void => {
   }
 }
 
-/** What the vault was when it was copied, if it is what that move has left of it; otherwise what it is now. */
+/** The identity of the vault when it was copied, if the folder is as that move left it. Otherwise its identity now. */
 export const identityAsCopied = (dataFolder: string, identity: string): string => {
   const move = readMark(dataFolder)
   return move?.copied && (move.left === undefined || move.left === identity) ? move.copied : identity

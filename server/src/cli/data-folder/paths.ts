@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { Config } from '../../config/config.ts'
 import { ConfigError } from '../../config/config-error.ts'
 
-/** For what works on a folder alone: there it would be no help to name a database. */
+/** For commands that work only on a folder, where naming a database would not help. */
 export const requireDataFolder = ({ dataFolder }: Config): string => {
   if (dataFolder === undefined)
     throw new ConfigError('the folder of the vault is missing: set --data or STRONGROOM_DATA')
@@ -13,9 +13,9 @@ export const databasePath = (dataFolder: string): string => join(dataFolder, 'va
 export const masterKeyPath = (dataFolder: string): string => join(dataFolder, 'master.key')
 export const devKeysPath = (dataFolder: string): string => join(dataFolder, 'dev-keys.json')
 
-/** The database, its log, which also holds writes that were answered, and the index of the log: they belong together. */
+/** The database, its log, which also holds writes that were answered, and the index of the log. They belong together. */
 export const databaseFiles = (dataFolder: string): string[] =>
   ['', '-wal', '-shm'].map(ending => `${databasePath(dataFolder)}${ending}`)
 
-/** A restore moves the files that it replaces into a folder with this prefix, inside the data folder. */
+/** A restore moves the files that it replaces into a folder with this prefix inside the data folder. */
 export const setAsidePrefix = 'set-aside-'

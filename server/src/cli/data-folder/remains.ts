@@ -2,7 +2,7 @@ import { existsSync, globSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { databasePath, setAsidePrefix } from './paths.ts'
 
-/** What may be the remains of a vault. SQLite would begin a new database, and discard a log that belongs to none. */
+/** Files that may remain of a vault. SQLite would begin a new database and discard a log without one. */
 export const describeRemains = (dataFolder: string): string | undefined => {
   const path = databasePath(dataFolder)
   if (sizeOf(path) > 0) return undefined
@@ -10,7 +10,7 @@ export const describeRemains = (dataFolder: string): string | undefined => {
   const log = `${path}-wal`
   if (sizeOf(log) > 0)
     return `${log} holds writes, but ${loss}: put the vault.db that belongs to it beside it, or move it away`
-  // Whatever is in it, since it may be closed to this user.
+  // Whatever it contains, because it may be closed to this user.
   const [aside] = globSync(`${setAsidePrefix}*`, { cwd: dataFolder })
   if (aside === undefined) return undefined
   return `${join(dataFolder, aside)} was set aside by a restore, but ${loss}: restore vault.db from a backup, or move that folder away`

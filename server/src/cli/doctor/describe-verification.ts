@@ -7,7 +7,7 @@ import type { Finding, Remedy, Repair } from './finding.ts'
 
 const idsShown = 20
 
-/** What is wrong, and what would put it right. */
+/** What is wrong, and how to repair it. */
 export const describeFindings = (config: Config, tenantId: string, verification: Verification): Finding[] => {
   const repair = repairing(config)
   const found = (problems: Repair[], remedy: Remedy): Finding[] =>
@@ -29,7 +29,7 @@ const repairing = (config: Config): Remedy => ({
   command: `strongroom doctor --deep --repair ${vaultFlags(config)}`,
 })
 
-/** What was wrong before, and is no longer. */
+/** What was wrong and has been repaired. */
 export const describeRepairs = (tenantId: string, before: Verification, after: Verification): Repair[] => [
   ...repairable.flatMap(({ kind, check, text }) =>
     about(check, tenantId, text, before[kind].without(after[kind])),

@@ -1,7 +1,10 @@
 import type { Config } from '../../config/config.ts'
 import { KeyProviderError } from '../../keys/key-provider.ts'
 import { openTenant } from '../../operations/grants/grant-rows.ts'
+import { operatorAct, recorded } from '../../operations/log/acting.ts'
+import type { UnlockedTenant, Vault } from '../../operations/vault/vault.ts'
 import { repairTenant } from '../../operations/verify/repair-tenant.ts'
+import type { Verification } from '../../operations/verify/verification.ts'
 import { verifySample, verifyTenant } from '../../operations/verify/verify-tenant.ts'
 import { withVault } from '../storage/with-vault.ts'
 import { describeFindings, describeRepairs } from './describe-verification.ts'
@@ -9,8 +12,8 @@ import type { Report } from './report.ts'
 import { unfinishedRekey } from './unfinished-rekey.ts'
 
 /**
- * Looks at all tokens of each tenant, with index, counters and matches, and repairs them if asked to; or looks at `sample` tokens,
- * which are too few to tell what to repair.
+ * Examines all tokens of each tenant with index, counters and matches, and repairs them on request. With `sample`, examines that
+ * many tokens, which are too few to tell what to repair.
  */
 export type DeepOptions =
   | { readonly repair: boolean; readonly sample?: never }
@@ -24,7 +27,7 @@ export const examineDeep = (
 ): Promise<void> =>
   withVault(config, async vault => {
     const tenants = await vault.store.listTenants()
-    // Before any verification: a counter can be moved by a difference only once it holds a number.
+    // Before any verification, because a counter can be moved by a difference only once it holds a number.
     if (repair) for (const { tenant } of tenants) await vault.store.mendNumbers(tenant)
     for (const row of tenants) {
       const keys = await vault.keyring.of(row.tenant, row.id).catch(unlessDamaged)
@@ -34,9 +37,7 @@ export const examineDeep = (
         keys,
         createdAt: openTenant(vault.vaultKeys, row).createdAt,
       }
-      const before = repair
-        ? await verifyTenant(vault, tenant, differences => repairTenant(vault, tenant, differences))
-        : undefined
+      const before = repair ? await repairWhole(vault, tenant) : undefined
       const found =
         sample === undefined
           ? await verifyTenant(vault, tenant)
@@ -44,13 +45,29 @@ export const examineDeep = (
       if (before !== undefined) repairs.push(...describeRepairs(row.id, before, found))
       findings.push(...describeFindings(config, row.id, found))
       const unfinished = unfinishedRekey(config, row.id)
-      // The check of the keys may have told it from the counters (key-check.ts).
+      // The check of the keys may have found it in the counters (key-check.ts).
       if (found.notRekeyed > 0 && !findings.some(({ problem }) => problem === unfinished.problem))
         findings.push(unfinished)
       if (found.wasWritten)
         notes.push(`tenant ${row.id} was written to meanwhile, so its counters were not judged`)
     }
   })
+
+/** One record says how many differences were repaired (L1). */
+const repairWhole = (vault: Vault, tenant: UnlockedTenant): Promise<Verification> => {
+  const act = operatorAct({ operation: 'doctor', entityType: 'tenant' })
+  act.finds(tenant.keys.tenantId)
+  return recorded(vault, tenant, act, async () => {
+    let count = 0
+    const verification = await verifyTenant(vault, tenant, async differences => {
+      const { unreadable: _staysAsItIs, ...repairable } = differences
+      for (const found of Object.values(repairable)) count += found.length
+      await repairTenant(vault, tenant, differences)
+    })
+    act.says({ count })
+    return verification
+  })
+}
 
 /** The check of the keys has reported them (key-check.ts). */
 const unlessDamaged = (error: unknown): undefined => {

@@ -23,7 +23,7 @@ const checksOf = ({ accessChecks, roomChecks }: StorageDoctor): readonly Check[]
   access,
 ]
 
-/** Makes all checks, up to the first finding that makes the rest unknowable. */
+/** Makes all checks, up to the first finding after which later checks could tell nothing. */
 export const examine = async (context: Context, report: Report): Promise<void> => {
   for (const check of checksOf(configuredStorage(context.config).doctor)) {
     await reportDamage(context.config, report, async () => {
@@ -33,7 +33,7 @@ export const examine = async (context: Context, report: Report): Promise<void> =
   }
 }
 
-/** Any look at storage may be the one that comes upon a damaged page. */
+/** Any read of storage may meet a damaged page. */
 export const reportDamage = async (
   config: Config,
   report: Report,

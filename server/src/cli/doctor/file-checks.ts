@@ -46,7 +46,7 @@ export const vaultFile =
     ]
   }
 
-/** What is wrong with a vault that is no longer used is of no interest. */
+/** Faults of a vault that is no longer used do not matter. */
 export const movedVault =
   (folder: string): Check =>
   () => {
@@ -55,7 +55,7 @@ export const movedVault =
     return [{ check: 'storage', problem: move.problem, byHand: move.advice, blocks: true }]
   }
 
-/** Files that this user may not open: nothing can be said about what is in them. */
+/** Files that this user may not open, so their content cannot be checked. */
 export const fileAccess =
   (folder: string): Check =>
   () =>

@@ -4,11 +4,11 @@ import type { Machine } from './machine.ts'
 export type Finding = {
   readonly check: string
   readonly problem: string
-  /** Later checks can tell nothing while this finding stands. */
+  /** Later checks can tell nothing until this finding is resolved. */
   readonly blocks: boolean
 } & Remedy
 
-/** A command to paste, or what to do by hand if no command would do it. */
+/** A command to paste, or what to do by hand if no command does it. */
 export type Remedy = {
   /** What must be done before. */
   readonly first?: string

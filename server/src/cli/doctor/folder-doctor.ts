@@ -22,14 +22,14 @@ export const folderDoctor = (folder: string): StorageDoctor => ({
 })
 
 /**
- * Throws nothing away: the damaged files may be all that holds the newest writes. The backup is copied first, so that nothing is
- * moved if the backup does not fit or is not there, as when the line is pasted unedited.
+ * Deletes nothing, because only the damaged files may hold the newest writes. The backup is copied first, so nothing is moved if
+ * the backup does not fit or is missing, as when the line is pasted unedited.
  */
 const restore = (folder: string): Remedy => {
   const files = databaseFiles(folder).map(shellWord)
   const restored = shellWord(`${databasePath(folder)}.restored`)
   return {
-    // It would go on writing to the files that are moved away.
+    // A running server would go on writing to the moved files.
     first: 'stop every server and command that works on this vault',
     command: [
       'backup=/path/to/your/vault.db',
@@ -37,7 +37,7 @@ const restore = (folder: string): Remedy => {
       ...giveTo(folder, restored),
       `chmod 600 ${restored}`,
       `aside=$(mktemp -d ${shellWord(join(folder, `${setAsidePrefix}XXXXXX`))})`,
-      // In parentheses, so that `exit` does not end the shell that the line is pasted into.
+      // In parentheses, so that `exit` does not end the shell into which the line is pasted.
       `(for file in ${files.join(' ')}; do if [ -e "$file" ]; then mv "$file" "$aside" || exit 1; fi; done)`,
       `mv ${restored} ${shellWord(databasePath(folder))}`,
     ].join(' && '),

@@ -3,7 +3,7 @@ import { counted, printable } from '../../domain/text/terminal.ts'
 import { KeyProviderError } from '../../keys/key-provider.ts'
 import { isRekeyUnfinished } from '../../operations/maintenance/is-rekey-unfinished.ts'
 import { countOlderWraps } from '../../operations/maintenance/rewrap-keys.ts'
-import { keysUnlessDeleted } from '../../operations/vault/keys-unless-deleted.ts'
+import { keysUnlessDeleted } from '../../operations/vault/tenant-keyring.ts'
 import { configuredOrDevKeyProvider, keyProviderKind } from '../key-providers/configured-key-provider.ts'
 import { configuredStorage } from '../storage/configured-storage.ts'
 import { withVault } from '../storage/with-vault.ts'
@@ -46,7 +46,7 @@ const wrapAnew = (config: Config, older: number): Finding => ({
   blocks: false,
 })
 
-/** The vault's keys did open, so the master key is the right one: where a tenant's own keys do not, they were changed. */
+/** The vault's keys opened, so the master key is right. If a tenant's own keys do not open, somebody changed them. */
 const tenantKeys = (config: Config): Promise<Finding[]> =>
   withVault(config, async vault => {
     const findings: Finding[] = []

@@ -7,7 +7,7 @@ import type { Check, Finding } from './finding.ts'
 const openFilesMin = 1_024
 const raiseOpenFiles = 'ulimit -n 65536'
 
-/** Expiry and the cvc's hour follow this machine's clock; one that is behind keeps data that should be gone. */
+/** Expiry and the cvc's hour follow this machine's clock. If it is slow, data stays longer than it should. */
 export const clock: Check = ({ config, machine }) =>
   withVault(config, async vault => {
     const skewMs = await clockSkewMs(vault.store, machine.now)

@@ -6,13 +6,13 @@ export type Machine = {
   now(): number
   openFilesMax(): number
   freeBytes(folder: string): number
-  /** Whether a shell started here can run the command; its effect ends with that shell. */
+  /** Whether a shell started here can run the command. Its effect ends with that shell. */
   obeys(command: string): boolean
 }
 
 export const thisMachine: Machine = {
   now: Date.now,
-  // Node raises its soft limit to the hard one, so the hard one counts. It can be read only on Linux.
+  // Node raises its soft limit to the hard limit, so the hard limit counts. It can be read only on Linux.
   openFilesMax: () => {
     try {
       const [, hard] = /^Max open files\s+\S+\s+(\S+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? []

@@ -1,10 +1,10 @@
 import type { Finding, Repair } from './finding.ts'
 
-/** What doctor has found so far. Whoever examines something adds to it, so that it is told even if what comes after fails. */
+/** What doctor has found so far. Each check adds to it, so findings are reported even if a later check fails. */
 export class Report {
   readonly findings: Finding[] = []
   readonly repairs: Repair[] = []
-  /** What is no problem, or none yet. */
+  /** Notes about what is not a problem, or not yet. */
   readonly notes: string[] = []
 
   get isBlocked(): boolean {

@@ -1,6 +1,6 @@
 import { ConfigError } from '../../config/config-error.ts'
 import { printable } from '../../domain/text/terminal.ts'
-import { IncompleteVaultError, type Look } from '../../store/sql/look.ts'
+import { IncompleteVaultError, type Inspection } from '../../store/sql/inspection.ts'
 import { schemaMismatch } from '../../store/sql/migration.ts'
 import { isDamage } from '../../store/sqlite/failure-codes.ts'
 import { configuredStorage } from '../storage/configured-storage.ts'
@@ -12,9 +12,9 @@ export const schema: Check = async ({ config }) => {
     { check: 'storage', problem, ...remedy, blocks: true },
   ]
   const storage = configuredStorage(config)
-  let look: Look | undefined
+  let found: Inspection | undefined
   try {
-    look = await storage.look()
+    found = await storage.inspect()
   } catch (error) {
     if (isDamage(error) || error instanceof ConfigError) throw error
     if (error instanceof IncompleteVaultError)
@@ -22,24 +22,24 @@ export const schema: Check = async ({ config }) => {
     const { problem, remedy } = storage.doctor.explain(error)
     return finding(problem, remedy)
   }
-  if (look === undefined)
+  if (found === undefined)
     return finding(`${storage.name} holds no vault yet`, {
       command: `strongroom migrate ${storageFlags(config)}`,
     })
-  const { current, newest, pending } = look.schema
+  const { current, newest, pending } = found.schema
   if (pending)
-    return finding(schemaMismatch('storage', look.schema), {
+    return finding(schemaMismatch('storage', found.schema), {
       command: `strongroom migrate ${vaultFlags(config)}`,
     })
   if (current > newest)
-    return finding(schemaMismatch('storage', look.schema), {
+    return finding(schemaMismatch('storage', found.schema), {
       byHand:
         'install the newer release again; this one can only serve a backup from before the newer one was started',
     })
   return []
 }
 
-/** Parts that an interrupted restore leaves out, and that nobody misses until there are two rows where one belongs. */
+/** Parts that an interrupted restore leaves out. Nobody misses them until there are two rows where one belongs. */
 export const schemaParts: Check = async ({ config }) => {
   const storage = configuredStorage(config)
   const { unknown, missing, foreign } = await storage.compareSchema()
@@ -74,10 +74,10 @@ export const schemaParts: Check = async ({ config }) => {
   ]
 }
 
-/** Without a key or an index, the vault opens all the same, and later checks can go on. */
+/** Without a key or an index, the vault still opens, and later checks can go on. */
 const keepsVaultClosed = (part: string): boolean => /^(table|column|trigger) /.test(part)
 
-/** If a table is missing, so is all that belongs to it, which goes without saying. */
+/** If a table is missing, its parts are not listed. */
 const toldOnce = (missing: readonly string[]): readonly string[] => {
   const lost = missing.flatMap(part => /^table (\w+)$/.exec(part)?.[1] ?? [])
   const belongs = new RegExp(`^column (${lost.join('|')})\\.| (of|on) (${lost.join('|')})( |$)`)

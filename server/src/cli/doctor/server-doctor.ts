@@ -2,7 +2,7 @@ import { printable } from '../../domain/text/terminal.ts'
 import { EncodingError } from '../../store/postgres/require-unicode.ts'
 import type { StorageDoctor } from './storage-doctor.ts'
 
-/** Files and room are for the database server to look after. */
+/** The database server takes care of files and disk space. */
 export const serverDoctor: StorageDoctor = {
   accessChecks: [],
   roomChecks: [],
@@ -27,10 +27,10 @@ export const serverDoctor: StorageDoctor = {
     'compare "date -u" on every node with a clock that you trust, and set the one that is wrong; if all are right',
 }
 
-/** In the words of the server or the system: the operator's own settings may be named. */
+/** In the words of the server or the system, which may name the operator's own settings. */
 const causeOf = (error: unknown): string => {
   if (!(error instanceof Error)) return ''
-  // What a statement is refused for comes as it is, what a connection fails for as a cause.
+  // The error of a refused statement comes as it is. The error of a failed connection comes as a cause.
   const { message } = error.cause instanceof Error ? error.cause : error
   return `: ${printable(message)}`
 }

@@ -1,15 +1,15 @@
 import type { Check, Remedy } from './finding.ts'
 
-/** What doctor does and says differently for each kind of storage. */
+/** What doctor does and says for each kind of storage. */
 export type StorageDoctor = {
-  /** Whether this user can reach what is there, and others cannot. They come before a look at the vault. */
+  /** Check whether this user can reach the files and others cannot. They run before the vault is inspected. */
   readonly accessChecks: readonly Check[]
-  /** Whether there is room for more. */
+  /** Check whether there is space for more. */
   readonly roomChecks: readonly Check[]
-  /** Why the vault could not be looked at. */
+  /** Explains why the vault could not be inspected. */
   explain(error: unknown): { readonly problem: string; readonly remedy: Remedy }
-  /** How to put a backup in the place of what is there. */
+  /** How to replace the storage with a backup. */
   restore(): Remedy
-  /** How to find the clock that is wrong. It ends with "if they are right", and the caller goes on from there. */
+  /** How to find the wrong clock. It ends with "if they are right", and the caller completes the sentence. */
   readonly compareClocks: string
 }

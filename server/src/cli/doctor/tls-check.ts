@@ -8,7 +8,7 @@ import type { Check, Context, Finding, Remedy } from './finding.ts'
 
 const soonMs = 14 * dayMs
 
-/** TLS files that `serve` would not start with, that no client would accept, or that others could use. */
+/** Checks for TLS files that `serve` would not start with, that no client would accept, or that others could use. */
 export const tlsFiles: Check = ({ config, machine }) => {
   const finding = (problem: string, remedy: Remedy): Finding => ({
     check: 'tls',
@@ -43,7 +43,7 @@ export const tlsFiles: Check = ({ config, machine }) => {
   ]
 }
 
-/** What is no problem yet. */
+/** What is not a problem yet. */
 export const tlsNotes = ({ config, machine }: Context): string[] => {
   const tls = usableTlsFiles(config)
   if (tls === undefined) return []
@@ -54,10 +54,13 @@ export const tlsNotes = ({ config, machine }: Context): string[] => {
     : []
 }
 
-/** A group may read it: that is how a key is shared with the service that needs it. */
+/** A group may read the key: that is how it is shared with the service that needs it. */
 const isOpen = ({ key }: TlsFiles): boolean => (statSync(key).mode & 0o027) !== 0
 
-/** Closed by its owner, it stays open to its group; whoever else can read it may be able to only as one of the others. */
+/**
+ * If its owner closes the file to others, it stays open to its group. Another user who can read it now may be able to do so only
+ * as one of the others.
+ */
 const closing = ({ key }: TlsFiles): Remedy => {
   const me = process.geteuid?.()
   if (me === 0 || me === statSync(key).uid) return { command: `chmod g-w,o= ${shellWord(key)}` }

@@ -5,7 +5,7 @@ import { devKeyFile, file } from './file.ts'
 import type { KeyProviderKind } from './key-provider-kind.ts'
 import { keyProviders } from './registry.ts'
 
-/** The provider that the settings name; in production nothing else will do. */
+/** The provider that the settings name. Production accepts nothing else. */
 export const configuredKeyProvider = (config: Config): KeyProvider => {
   if (config.keyProvider === undefined)
     throw new ConfigError(
@@ -17,6 +17,6 @@ export const configuredKeyProvider = (config: Config): KeyProvider => {
 export const configuredOrDevKeyProvider = (config: Config): KeyProvider =>
   devKeyFile(config) === undefined ? configuredKeyProvider(config) : file.open(config)
 
-/** The kind of the provider that `configuredOrDevKeyProvider` returns; a file, if the settings name none. */
+/** The kind of provider that `configuredOrDevKeyProvider` returns: a file, if the settings name none. */
 export const keyProviderKind = ({ keyProvider = 'file' }: Config): KeyProviderKind =>
   keyProviders[keyProvider]

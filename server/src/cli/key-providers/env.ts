@@ -19,7 +19,7 @@ export const env: KeyProviderKind = {
     )
   },
   retired: () => undefined,
-  // That doctor finds nothing is the sign to leave out the older key.
+  // When doctor finds nothing, the older key can be left out.
   endRotation: () => [],
   repair: (config, problem) => {
     const set = (text: string): string =>
@@ -27,7 +27,7 @@ export const env: KeyProviderKind = {
     const restore = set('$key')
     const finding = { check: 'keys', problem, blocks: true } as const
     if (readMasterKeys(config.masterKey?.text ?? '') === undefined) return { ...finding, command: restore }
-    // Which of the two it is, storage does not show: neither the wrong key of a vault nor a newer one opens anything in it.
+    // Storage cannot tell which of the two it is: neither a wrong key nor a newer one opens anything in it.
     const bringBack = `${set(`\${STRONGROOM_MASTER_KEY:?} $key`)} && strongroom master-key rewrap ${vaultFlags(config)}`
     return {
       ...finding,

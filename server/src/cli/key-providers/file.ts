@@ -44,14 +44,14 @@ export const file: KeyProviderKind = {
   repair: (config, problem) => repair(requireMasterKeyFile(config), problem),
 }
 
-/** The folder of `strongroom dev` carries its own key file, so naming the folder is enough there. */
+/** The folder of `strongroom dev` contains its own key file, so it is enough to name the folder. */
 export const devKeyFile = ({ keyProvider, dataFolder }: Config): string | undefined => {
   if (keyProvider !== undefined || dataFolder === undefined) return undefined
   const path = masterKeyPath(dataFolder)
   return existsSync(path) || existsSync(devKeysPath(dataFolder)) ? path : undefined
 }
 
-/** A file that the settings name is meant, even where the folder has one of its own. */
+/** A file named in the settings wins over the file in the folder. */
 const masterKeyFile = (config: Config): string | undefined => config.masterKeyFile ?? devKeyFile(config)
 
 const requireMasterKeyFile = (config: Config): string => {
@@ -63,7 +63,7 @@ const requireMasterKeyFile = (config: Config): string => {
   return path
 }
 
-/** Below the key that wraps: put in its place, they would wrap again what a rotation has brought under that key. */
+/** Below the key that wraps. In its place, they would wrap again the keys that a rotation has moved to that key. */
 const bringBackRetired = (config: Config, path: string, count: number): Finding => {
   const [key, retired] = [path, retiredKeysPath(path)].map(shellWord)
   const endLine = readFileSync(path, 'utf8').endsWith('\n') ? '' : `echo >> ${key} && `

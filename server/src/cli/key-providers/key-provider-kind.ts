@@ -2,11 +2,11 @@ import type { Config } from '../../config/config.ts'
 import type { KeyProvider } from '../../keys/key-provider.ts'
 import type { Finding } from '../doctor/finding.ts'
 
-/** What differs between the places where a master key may be. */
+/** What differs between the possible sources of a master key. */
 export type KeyProviderKind = {
-  /** Throws ConfigError if the settings lack what it needs. */
+  /** Throws ConfigError if the settings are incomplete. */
   open(config: Config): KeyProvider
-  /** The file that a rotation of the master key changes; throws ConfigError if there is none. */
+  /** The file that a rotation of the master key changes. Throws ConfigError if there is none. */
   requireMasterKeyFile(config: Config): string
   /** Master keys that a rotation has taken out and that can still be read. */
   retired(config: Config): RetiredKeys | undefined
@@ -17,11 +17,11 @@ export type KeyProviderKind = {
 }
 
 export type RetiredKeys = {
-  /** Opens also what they have wrapped. */
+  /** Also opens what they have wrapped. */
   readonly provider: KeyProvider
-  /** Advises to bring them back for so many keys in storage. */
+  /** Advice to bring them back for this many keys in storage. */
   bringBack(count: number): Finding
 }
 
-/** The start of a command, to be filled in by whoever pastes it. */
+/** The start of a command that the reader completes. */
 export const keyBackup = 'backup=/path/to/your/master.key'

@@ -4,7 +4,7 @@ import { folderStorage } from './folder-storage.ts'
 import { serverStorage } from './server-storage.ts'
 import type { Storage } from './storage.ts'
 
-/** Production starts only with what it was told explicitly (C35). */
+/** Production starts only with explicit settings (C35). */
 export const configuredStorage = ({ database, dataFolder }: Config): Storage => {
   if (database !== undefined) return serverStorage(database)
   if (dataFolder !== undefined) return folderStorage(dataFolder)

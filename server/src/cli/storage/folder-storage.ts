@@ -2,11 +2,11 @@ import { closeSync, existsSync, openSync } from 'node:fs'
 import { ConfigError } from '../../config/config-error.ts'
 import { foreignCode } from '../../domain/foreign-code.ts'
 import type { Store } from '../../store/port.ts'
-import type { Look } from '../../store/sql/look.ts'
-import { lookAtSqlite } from '../../store/sqlite/look-at.ts'
+import type { Inspection } from '../../store/sql/inspection.ts'
+import { inspectSqlite } from '../../store/sqlite/inspect.ts'
 import { compareSqliteSchema } from '../../store/sqlite/schema-parts.ts'
 import { openSqlite } from '../../store/sqlite/sqlite-store.ts'
-import type { Writer } from '../../store/sqlite/writing/asked-writing.ts'
+import type { Writer } from '../../store/sqlite/writing/writer-client.ts'
 import { brokenLink } from '../data-folder/broken-link.ts'
 import { checkDatabaseFiles, checkDataFolder } from '../data-folder/check-data-folder.ts'
 import { makeDataFolder } from '../data-folder/make-data-folder.ts'
@@ -19,7 +19,7 @@ import type { Storage } from './storage.ts'
 export const folderStorage = (dataFolder: string): Storage => ({
   name: dataFolder,
   flags: { data: dataFolder },
-  look: async () => lookAtFolder(dataFolder),
+  inspect: async () => inspectFolder(dataFolder),
   compareSchema: async () => compareSqliteSchema(databasePath(dataFolder)),
   open: async worker => openDataFolder(dataFolder, worker?.writer ?? 'thread'),
   openForCommand: async () => openDataFolder(dataFolder, 'inline'),
@@ -29,7 +29,7 @@ export const folderStorage = (dataFolder: string): Storage => ({
   doctor: folderDoctor(dataFolder),
 })
 
-const lookAtFolder = (dataFolder: string): Look | undefined => {
+const inspectFolder = (dataFolder: string): Inspection | undefined => {
   const broken = brokenLink(dataFolder)
   if (broken !== undefined) throw new ConfigError(`${broken.problem}: ${broken.advice}`)
   if (!existsSync(dataFolder)) return undefined
@@ -39,10 +39,10 @@ const lookAtFolder = (dataFolder: string): Look | undefined => {
   if (remains !== undefined) throw new Error(remains)
   const path = databasePath(dataFolder)
   if (!existsSync(path)) return undefined
-  return opened(path, () => lookAtSqlite(path))
+  return opened(path, () => inspectSqlite(path))
 }
 
-/** Opens the embedded store. Its file is made before the engine opens it, so that the engine's logs get its mode. */
+/** Opens the embedded store. Its file is made before the engine opens it, so that the engine's logs get the same mode. */
 const openDataFolder = (dataFolder: string, writing: 'thread' | 'inline' | Writer): Store => {
   makeDataFolder(dataFolder)
   requireUnmoved(dataFolder)

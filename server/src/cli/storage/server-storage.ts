@@ -8,7 +8,7 @@ import { holdsCertificates } from '../tls.ts'
 import type { Storage } from './storage.ts'
 
 export const serverStorage = (database: DatabaseConfig): Storage => {
-  // Loaded on demand: the PostgreSQL client would add 30 ms to a start of the embedded store.
+  // Loaded on demand: the PostgreSQL client would slow a start of the embedded store by 30 ms.
   const engine = () => import('../../store/postgres/postgres-store.ts')
   const url = withoutPassword(database)
   return {
@@ -18,9 +18,9 @@ export const serverStorage = (database: DatabaseConfig): Storage => {
       ...(database.passwordFile !== undefined && { 'database-password-file': database.passwordFile }),
       ...(database.caFile !== undefined && { 'database-ca': database.caFile }),
     },
-    look: async () => {
-      const { lookAtPostgres } = await import('../../store/postgres/look-at.ts')
-      return (await engine()).withClient(postgresSettings(database), lookAtPostgres)
+    inspect: async () => {
+      const { inspectPostgres } = await import('../../store/postgres/inspect.ts')
+      return (await engine()).withClient(postgresSettings(database), inspectPostgres)
     },
     compareSchema: async () => {
       const { comparePostgresSchema } = await import('../../store/postgres/schema-parts.ts')

@@ -1,5 +1,5 @@
 import type { Store } from '../../store/port.ts'
-import type { Look } from '../../store/sql/look.ts'
+import type { Inspection } from '../../store/sql/inspection.ts'
 import type { SchemaDifference } from '../../store/sql/migration.ts'
 import type { StorageDoctor } from '../doctor/storage-doctor.ts'
 import type { WorkerContext } from '../workers/worker.ts'
@@ -7,7 +7,7 @@ import type { WorkerContext } from '../workers/worker.ts'
 /** What the workers of one server share. */
 export type Sharing = Pick<WorkerContext, 'writer' | 'neighbours'>
 
-/** How a worker comes to storage: as the first of its server, or after others. */
+/** Whether a worker is the first of its server to open storage, or a later one. */
 export type Joining = Sharing & Pick<WorkerContext, 'isFirst'>
 
 /** Where the vault's rows are: in a folder of this machine, or on a database server. */
@@ -16,16 +16,16 @@ export type Storage = {
   readonly name: string
   /** As flags, without any secret. */
   readonly flags: Readonly<Record<string, string>>
-  /** Looks at what is there without changing it; undefined if there is no vault. Throws if what is there cannot be one. */
-  look(): Promise<Look | undefined>
+  /** Reads what is there without changing it. Undefined if there is no vault. Throws if what is there cannot be one. */
+  inspect(): Promise<Inspection | undefined>
   /** How the schema differs from what the migrations make, in words. */
   compareSchema(): Promise<SchemaDifference>
   /**
-   * Makes the vault if there is none, and brings its schema up to date. Callers must have looked first. A worker shares what can
-   * exist only once: the writer, where storage takes one.
+   * Makes the vault if there is none, and brings its schema up to date. Callers must inspect the storage first. A worker shares
+   * what can exist only once: the writer, if the storage accepts one.
    */
   open(worker?: Sharing): Promise<Store>
-  /** The same for one command, which writes on its own thread: to start another takes longer than all that it writes. */
+  /** The same for one command. It writes on its own thread: starting another takes longer than all its writes. */
   openForCommand(): Promise<Store>
   /** Brings the schema up to date and spreads it over the nodes of a cluster. */
   distribute(): Promise<void>

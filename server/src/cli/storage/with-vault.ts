@@ -5,15 +5,15 @@ import { unwrapVaultKeys } from '../../keys/unwrap-keys.ts'
 import { openVault } from '../../operations/vault/open-vault.ts'
 import type { Vault } from '../../operations/vault/vault.ts'
 import type { Store } from '../../store/port.ts'
-import type { Look } from '../../store/sql/look.ts'
+import type { Inspection } from '../../store/sql/inspection.ts'
 import { schemaMismatch } from '../../store/sql/migration.ts'
 import { configuredOrDevKeyProvider } from '../key-providers/configured-key-provider.ts'
 import { configuredStorage } from './configured-storage.ts'
 import type { Joining, Storage } from './storage.ts'
 
-/** A schema is changed only with the vault's master key, so that settings that name the wrong vault change nothing. */
+/** Changes a schema only with the vault's master key, so that settings that name the wrong vault change nothing. */
 export const requireMasterKeyBeforeMigration = async (
-  { schema, vaultKeys }: Look,
+  { schema, vaultKeys }: Inspection,
   keyProvider: () => KeyProvider,
 ): Promise<void> => {
   if (schema.pending && vaultKeys.length > 0) await unwrapVaultKeys(keyProvider(), vaultKeys)
@@ -28,22 +28,22 @@ export const openOrMake = async (
   keyProvider: () => KeyProvider,
   worker?: Joining,
 ): Promise<{ store: Store; isNew: boolean }> => {
-  const look = await storage.look()
-  if (look === undefined && worker?.isFirst === false)
+  const found = await storage.inspect()
+  if (found === undefined && worker?.isFirst === false)
     throw new Error(`${storage.name} holds no vault any more: bring it back, or restart the server`)
-  if (look !== undefined) await requireMasterKeyBeforeMigration(look, keyProvider)
-  return { store: await storage.open(worker), isNew: look === undefined }
+  if (found !== undefined) await requireMasterKeyBeforeMigration(found, keyProvider)
+  return { store: await storage.open(worker), isNew: found === undefined }
 }
 
-/** Throws, with one line that says what is missing, if there is no vault. */
-export const requireVault = async (storage: Storage): Promise<Look> => {
-  const look = await storage.look()
-  if (look === undefined)
+/** Throws if there is no vault, with one line that says what is missing. */
+export const requireVault = async (storage: Storage): Promise<Inspection> => {
+  const found = await storage.inspect()
+  if (found === undefined)
     throw new ConfigError(`${storage.name} holds no vault: strongroom migrate makes one`)
-  return look
+  return found
 }
 
-/** For the commands that work beside a running server: they make no vault and change no schema. */
+/** For commands that work next to a running server. They make no vault and change no schema. */
 export const withVault = async <T>(
   config: Config,
   work: (vault: Vault) => Promise<T>,
@@ -55,7 +55,12 @@ export const withVault = async <T>(
   if (schema.pending) throw new Error(`${schemaMismatch(storage.name, schema)}: run strongroom migrate`)
   const store = await storage.openForCommand()
   try {
-    return await work(await openVault({ store, keyProvider, clock: Date.now }))
+    const vault = await openVault({ store, keyProvider, clock: Date.now })
+    try {
+      return await work(vault)
+    } finally {
+      await vault.acts.flush()
+    }
   } finally {
     await store.close()
   }

@@ -3,12 +3,12 @@ export type Listener = { send(message: Announcement): unknown }
 export type Announcement = { readonly announcement: number }
 
 /**
- * A process that has not confirmed by then is busy or hangs. When it goes on, what it remembers is older than it may rely on
+ * A process that has not confirmed by then is busy or hangs. When it continues, its memory is older than it may rely on
  * (`trustMs` in store/postgres/grants-watch.ts).
  */
 export const hearMaxMs = 1_000
 
-/** Tells news to several processes and lets the sender know that all have heard it. */
+/** Announces news to several processes and tells the sender when all have heard it. */
 export class Announcements {
   readonly #awaited = new Map<number, { readonly listeners: Set<Listener>; readonly done: () => void }>()
   #last = 0

@@ -1,25 +1,25 @@
 import type { Config } from '../../config/config.ts'
-import { Claims } from '../../domain/claims.ts'
+import { NamesInFlight } from '../../domain/names-in-flight.ts'
 import { rateBuckets } from '../../domain/rate-buckets.ts'
 import { lockWaitDefaultMs } from '../../store/sqlite/open-database.ts'
-import type { AskWriter, Writer } from '../../store/sqlite/writing/asked-writing.ts'
-import { sharedWriting } from '../../store/sqlite/writing/shared-writing.ts'
-import { threadedWriting } from '../../store/sqlite/writing/threaded-writing.ts'
+import { sharedWriter } from '../../store/sqlite/writing/shared-writer.ts'
+import { threadWriter } from '../../store/sqlite/writing/thread-writer.ts'
+import type { AskWriter, Writer } from '../../store/sqlite/writing/writer-client.ts'
 import { databasePath, requireDataFolder } from '../data-folder/paths.ts'
 import { Announcements, type Listener } from './announcements.ts'
 
-/** What the primary does for its workers because it can be done in one place only. */
+/** What the primary does for its workers, because only one process can do it. */
 export type Services = {
-  /** What the primary has read at its start: all workers serve with the same, as long as it lives. */
+  /** The settings that the primary read at its start. All workers use them as long as the primary lives. */
   readonly config: () => Promise<Config>
   /** One writer for all, so that no worker waits for another's lock. */
   readonly write: AskWriter
   /** One set of buckets for all: a rate holds across all connections and workers. */
   readonly takeShare: (name: string) => Promise<number>
-  /** One set of idempotency keys in flight for all (C33); a worker that dies leaves none behind. */
+  /** One set of idempotency keys in flight for all (C33). A worker that dies leaves none behind. */
   readonly takeKey: (name: string, worker: object) => Promise<boolean>
   readonly releaseKey: (name: string) => Promise<void>
-  /** From now on the worker is told news; before it answers its first request, so that it remembers nothing outdated. */
+  /** The worker gets news from now on. It joins before it answers its first request, so that it remembers nothing outdated. */
   readonly join: (asked: undefined, worker: Listener) => Promise<void>
   /** Tells all other workers that grants have changed, and waits until they have heard (C27). */
   readonly tellGrantsChanged: (asked: undefined, worker: Listener) => Promise<void>
@@ -29,23 +29,23 @@ export type Services = {
 export type Question = { readonly id: number; readonly service: keyof Services; readonly asked: unknown }
 export type Answer = { readonly id: number; readonly answer: unknown }
 
-/** Nothing is opened before the first question: the first worker makes storage, and reports what is wrong with it. */
+/** Opens nothing before the first question: the first worker makes storage and reports its faults. */
 export const primaryServices = (
   config: Config,
 ): {
   answer(question: Question, worker: Listener): Promise<Answer>
-  /** The worker is gone and asks nothing any more. */
+  /** The worker is gone and asks nothing more. */
   left(worker: Listener): void
   close(): Promise<void>
 } => {
   let writer: Writer | undefined
   const write: AskWriter = request => {
     const path = (): string => databasePath(requireDataFolder(config))
-    writer ??= sharedWriting(threadedWriting({ path: path(), lockWaitMs: lockWaitDefaultMs }))
+    writer ??= sharedWriter(threadWriter({ path: path(), lockWaitMs: lockWaitDefaultMs }))
     return writer.ask(request)
   }
   const buckets = config.rateLimit && rateBuckets(config.rateLimit, Date.now)
-  const inFlight = new Claims<object>()
+  const inFlight = new NamesInFlight<object>()
   const news = new Announcements()
   const listeners = new Set<Listener>()
   const services: Services = {

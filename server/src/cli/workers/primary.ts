@@ -14,15 +14,15 @@ import { askEveryMs, SignsOfLife, startMaxMs } from './signs-of-life.ts'
 import type { Ping, Pong, WorkerReady, WorkerStart } from './worker.ts'
 
 /**
- * Runs `count` processes that share the port, until it is told to stop; resolves with the exit code. A worker that
- * dies is replaced; one that loses the primary ends by itself.
+ * Runs `count` processes that share the port, until it is told to stop. Resolves with the exit code. Replaces a worker that dies.
+ * A worker that loses the primary ends by itself.
  */
 export const runWorkers = (config: Config, count: number): Promise<number> => {
-  // Where ports cannot be shared, workers accept connections from the primary's socket. If the primary handed them out, one on its
-  // way to a worker that dies at that moment would be held open and never answered.
+  // Where ports cannot be shared, workers accept connections from the primary's socket. If the primary handed out connections,
+  // one could be on its way to a worker that is dying, and would be held open without an answer.
   cluster.schedulingPolicy = cluster.SCHED_NONE
-  // Advanced, because JSON cannot carry the bytes in write sets. The flag leaves a worker no moment in which a signal could open
-  // a debugger (bin/strongroom.js).
+  // `advanced`, because JSON cannot carry the bytes in write sets. The flag leaves no moment in which a signal could open a
+  // debugger in a worker (bin/strongroom.js).
   cluster.setupPrimary({ serialization: 'advanced', execArgv: [...process.execArgv, '--disable-sigusr1'] })
   return new Primary(config, count).run()
 }
@@ -34,7 +34,7 @@ type WorkerState = {
   missedRenewal: boolean
 }
 
-/** How long a worker that has drained may wait for storage, to which it says last things. */
+/** How long a drained worker may wait for storage with its last writes. */
 const stopGraceMs = 30_000
 
 class Primary {
@@ -95,10 +95,10 @@ class Primary {
     }
     this.#log.debug({ worker: number, pid: worker.process.pid }, 'a worker starts')
     this.#workers.set(worker, state)
-    // The first may be busy with a migration, which takes as long as it takes.
+    // The first worker may be busy with a migration, which may take any time.
     if (!start.isFirst) setTimeout(() => this.#endLate(worker), startMaxMs).unref()
     worker.on('message', async (message: Question | WorkerReady | Pong) => {
-      // The worker has died: what it asked for would be held for nobody.
+      // The worker has died, and would hold what it asked for in vain.
       if (!this.#workers.has(worker)) return
       this.#signs.heard(worker)
       if ('iAmHere' in message) return
@@ -107,7 +107,7 @@ class Primary {
         return
       }
       const answer = await this.#services.answer(message, worker)
-      // A worker that died meanwhile needs no answer.
+      // A worker that has died meanwhile needs no answer.
       if (worker.isConnected()) worker.send(answer, undefined, undefined, () => {})
     })
     worker.on('error', error => {
@@ -115,7 +115,7 @@ class Primary {
     })
   }
 
-  /** The system started no process. Of some reasons Node tells by an event; others, such as a lack of memory, it throws. */
+  /** The system started no process. Node reports some causes by an event and throws others, such as a lack of memory. */
   #notStarted(state: WorkerState, error: unknown): void {
     this.#log.error({ worker: state.number, reason: foreignCode(error) }, 'a worker cannot be started')
     this.#replace(state, 1, null)
@@ -125,10 +125,10 @@ class Primary {
     const state = this.#workers.get(worker)
     if (state === undefined) return
     state.isReady = true
-    // For the others, if the settings leave the choice of the port to the system. The primary's socket knows it without this.
+    // For the other workers, if the system chooses the port. The primary's socket knows the port without this.
     if (canSharePorts) this.#port = port
     if (state.missedRenewal) worker.process.kill('SIGHUP')
-    // The first worker prepares storage and proves that the settings work; the others follow together.
+    // The first worker prepares storage and proves that the settings work. Then the others start together.
     if (this.#phase === 'first worker') {
       this.#phase = 'other workers'
       for (let number = 2; number <= this.#count; number++) this.#start(number)
@@ -153,20 +153,20 @@ class Primary {
     if (state !== undefined) this.#replace(state, code, signal)
   }
 
-  /** Starts another in its place, unless the server stops, or no worker gets ready. */
+  /** Starts a replacement, unless the server stops or no worker gets ready. */
   #replace(
     { number, startedAt, isReady: wasReady }: WorkerState,
     code: number | null,
     signal: string | null,
   ): void {
     if (this.#phase === 'stopping') {
-      // A worker that was not ready to drain yet ends by the signal itself, which is no failure.
+      // A worker that was not ready to drain yet ends by the signal itself. That is no failure.
       if (code !== 0 && signal !== 'SIGTERM' && signal !== 'SIGINT') this.#exitCode ||= 1
       this.#finishOnceAlone()
       return
     }
     if (this.#phase !== 'running' && !wasReady && signal === null && this.#readyCount() === 0) {
-      // The worker has reported what is wrong itself, in the words of a server that runs alone.
+      // The worker has reported the fault itself, in the words of a server that runs alone.
       this.#stop(code || 1)
       return
     }
@@ -185,7 +185,7 @@ class Primary {
     this.#restartTimers.add(timer)
   }
 
-  /** It would keep its place for ever, and nobody would answer in it. */
+  /** Otherwise it would stay for ever and answer nobody. */
   #endLate(worker: Worker): void {
     const state = this.#workers.get(worker)
     if (state === undefined || state.isReady || this.#phase === 'stopping') return
@@ -193,7 +193,7 @@ class Primary {
     worker.process.kill('SIGKILL')
   }
 
-  /** One that is starting may be busy with storage for longer. It has a deadline of its own, as has one that is stopping. */
+  /** A starting worker may be busy with storage for longer. Like a stopping worker, it has a deadline of its own. */
   #endHanging(): void {
     if (this.#phase === 'stopping') return
     for (const [worker, { number, isReady }] of this.#workers) {
@@ -226,7 +226,7 @@ class Primary {
     this.#finishOnceAlone()
   }
 
-  /** A worker that hangs would keep whoever stops the server waiting for ever. */
+  /** A worker that hangs would make the operator who stops the server wait for ever. */
   #endAll(): void {
     for (const [worker, { number }] of this.#workers) {
       this.#log.error({ worker: number }, 'a worker does not stop and is ended')

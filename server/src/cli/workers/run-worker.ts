@@ -5,8 +5,8 @@ import { rememberCall } from '../pasteable.ts'
 import { asWorker } from './worker.ts'
 
 /**
- * The whole of a worker's process; resolves with the exit code. What it serves, the primary tells it: a worker may start long
- * after the primary, and the config file may say something else by then.
+ * Runs the whole process of a worker. Resolves with the exit code. The settings come from the primary: a worker may start long
+ * after it, and the config file may have changed by then.
  */
 export const runWorker = async (): Promise<number> => {
   rememberCall({ commands, args: process.argv.slice(2), environment: process.env })

@@ -1,18 +1,20 @@
-/** How often workers are asked, and how many times in a row one may leave that unanswered: half a minute. */
+/** How often workers are asked, and how many questions in a row one may leave unanswered: half a minute. */
 export const askEveryMs = 5_000
 const unansweredMax = 6
 
-/** A worker that is not ready by then will never be. A start takes a second; after a crash, or on a busy machine, several. */
+/**
+ * A worker that is not ready by then never will be. A start takes a second; after a crash or on a busy machine, it takes several.
+ */
 export const startMaxMs = 120_000
 
 /**
- * Decides which workers hang: such a worker never ends, and the system goes on giving it connections. What counts are questions,
- * not time, so that a machine that wakes up finds nobody hanging. It is told of each question and sign, so that no test waits.
+ * Decides which workers hang. A hanging worker never ends, and the system keeps giving it connections. Questions count, not time:
+ * when a machine wakes up, no worker seems to hang. It is told of each question and each sign, so that no test waits.
  */
 export class SignsOfLife<Worker extends object> {
   readonly #unanswered = new WeakMap<Worker, number>()
 
-  /** Whether it has left too many questions unanswered. */
+  /** Whether the worker has left too many questions unanswered. */
   isHanging(worker: Worker): boolean {
     return this.#unansweredBy(worker) >= unansweredMax
   }
@@ -21,7 +23,7 @@ export class SignsOfLife<Worker extends object> {
     this.#unanswered.set(worker, this.#unansweredBy(worker) + 1)
   }
 
-  /** Whatever a worker says shows that it lives. */
+  /** Any message from a worker shows that it lives. */
   heard(worker: Worker): void {
     this.#unanswered.delete(worker)
   }

@@ -5,27 +5,27 @@ import { workerVariable } from '../../config/settings.ts'
 import type { Address } from '../../http/server.ts'
 import type { SharedAcrossWorkers } from '../../service.ts'
 import { type Neighbours, StoreUnavailableError } from '../../store/port.ts'
-import type { Writer } from '../../store/sqlite/writing/asked-writing.ts'
+import type { Writer } from '../../store/sqlite/writing/writer-client.ts'
 import { stopSignal } from '../signals.ts'
 import type { Announcement } from './announcements.ts'
 import type { Answer, Question, Services } from './primary-services.ts'
 
-/** What a worker is told when it starts. */
+/** What a worker learns at its start. */
 export type WorkerStart = {
   readonly number: number
-  /** The first of all prepares storage, and finds out whether the port is free. */
+  /** The very first worker prepares storage and finds out whether the port is free. */
   readonly isFirst: boolean
   readonly address: Address
 }
 
-/** It answers requests, on this port. */
+/** The worker answers requests on this port. */
 export type WorkerReady = { readonly port: number }
 
-/** The primary asks now and then, to tell a worker that is busy from one that hangs. */
+/** The primary asks from time to time, to tell a busy worker from one that hangs. */
 export type Ping = { readonly areYouThere: true }
 export type Pong = { readonly iAmHere: true }
 
-/** What one of several processes that share a port is told, and what the primary does for all of them. */
+/** What a worker learns from its primary, and what the primary does for all workers. */
 export type WorkerContext = SharedAcrossWorkers &
   WorkerStart & {
     announceReady(port: number): void
@@ -35,7 +35,7 @@ export type WorkerContext = SharedAcrossWorkers &
     readonly neighbours: Neighbours
   }
 
-/** Runs as a worker. The primary notices its end when the process exits. */
+/** Runs as a worker. The primary notices when the process exits. */
 export const asWorker = async (
   run: (config: Config, worker: WorkerContext) => Promise<void>,
 ): Promise<void> => {
@@ -43,14 +43,14 @@ export const asWorker = async (
   const ask = askPrimary(() => {
     for (const listener of listeners) listener()
   })
-  // A primary that ends at the same moment closes the channel under a last message, which nobody misses.
+  // If the primary ends at the same moment, the channel closes under a last message, which nobody misses.
   cluster.worker?.on('error', () => {})
   try {
     const config = await ask('config', undefined)
     await ask('join', undefined)
     await run(config, {
       ...(JSON.parse(env[workerVariable] ?? '') as WorkerStart),
-      // Without the primary, this worker soon ends.
+      // Without the primary, this worker ends soon.
       announceReady: port => process.send?.({ port } satisfies WorkerReady, undefined, undefined, () => {}),
       stopped,
       // Closing this worker's store leaves the writer open: it serves the other workers.
@@ -62,7 +62,7 @@ export const asWorker = async (
       takeShare: name => ask('takeShare', name),
       inFlight: {
         take: name => ask('takeKey', name),
-        // Without the primary nobody holds the key any more, and this worker soon ends.
+        // Without the primary, nobody holds the key any more, and this worker ends soon.
         release: name => ask('releaseKey', name).catch(() => {}),
       },
     })
@@ -73,9 +73,9 @@ export const asWorker = async (
 }
 
 /**
- * A signal to the whole process group reaches a worker twice, directly and through the primary. Draining once is enough, and an
- * operator in a hurry ends the primary, without which no worker stays. These signals are ignored only once there is something to
- * drain: earlier, a signal that is sent only once would be lost.
+ * A signal to the whole process group reaches a worker twice, directly and through the primary. Draining once is enough. An
+ * operator in a hurry ends the primary, and then no worker stays. Workers ignore these signals only once there is something to
+ * drain: earlier, a signal that is sent once would be lost.
  */
 const stopped = (): Promise<void> => {
   const signals = ['SIGINT', 'SIGTERM'] as const
@@ -111,7 +111,7 @@ const askPrimary = (announced: () => void): AskPrimary => {
       waiting.set(lastId, resolve as (answer: unknown) => void)
       const question: Question = { id: lastId, service, asked }
       process.send?.(question, undefined, undefined, error => {
-        // The request that waits fails as if storage were down, so that its client tries again, elsewhere or later.
+        // The waiting request fails as if storage were down, so that its client tries again, elsewhere or later.
         if (error !== null) reject(new StoreUnavailableError('the primary is gone', { cause: error }))
       })
     }) as never

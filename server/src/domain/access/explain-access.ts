@@ -1,7 +1,6 @@
-import { decidingRule, holds } from './access.ts'
+import { decidingRule, holds, transformFor, writeTransformIn } from './access.ts'
 import type { Application, Rule, Transform } from './application.ts'
 import type { Permission } from './permissions.ts'
-import { transformFor, writeTransformIn } from './transforms.ts'
 
 /** The outcome for one container, and the rule that decides it. */
 export type ContainerExplanation = {

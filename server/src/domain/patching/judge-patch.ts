@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Application, Transform } from '../access/application.ts'
 import {
   isMoreRevealing,
   lessRevealing,
@@ -7,7 +6,8 @@ import {
   requireDestinations,
   writeTransform,
   writeTransformIn,
-} from '../access/transforms.ts'
+} from '../access/access.ts'
+import type { Application, Transform } from '../access/application.ts'
 import { type Issue, requireNone, VaultError } from '../errors.ts'
 import { Budget, tooMuchWork } from '../expressions/budget.ts'
 import type { Json } from '../json/json.ts'

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { VaultError } from '../../domain/errors.ts'
 import { limits } from '../../domain/limits.ts'
 
-/** The bytes of a body of any type that arrives after its head. */
+/** Reads a body of any type that arrives after its head. */
 export const bodyBytes = async (
   request: IncomingMessage,
   response: ServerResponse,
@@ -15,7 +15,7 @@ export const bodyBytes = async (
   return new Promise((resolve, reject) => {
     let kept = Buffer.alloc(0)
     let length = 0
-    /** The rest is read all the same: if the connection ended now, most clients would still be sending and miss the answer. */
+    /** The rest is still read. If the connection ended now, most clients would still be sending and would miss the answer. */
     const refuse = (reason: VaultError): void => {
       kept = Buffer.alloc(0)
       request.off('data', keep)
@@ -28,7 +28,7 @@ export const bodyBytes = async (
         refuse(tooLarge())
         return
       }
-      // Copied, not listed: a body in chunks of a byte would take up two hundred times its length.
+      // Copied, not collected in a list: a body in chunks of one byte would take two hundred times its length.
       if (end > kept.length) {
         const room = announced > 0 ? announced : Math.min(2 * end, limits.bodyBytes)
         if (!mayHold(room)) {
@@ -41,15 +41,15 @@ export const bodyBytes = async (
     }
     request.on('data', keep)
     request.on('end', () => resolve(kept.subarray(0, length)))
-    // The client broke off: nobody will read the answer.
+    // The client has left, and nobody will read the answer.
     request.on('error', () => reject(new VaultError('invalidHttp')))
   })
 }
 
 /**
- * Such a client sends its body once it is asked for, or after waiting long enough (RFC 9110, 10.1.1). If it was not asked, Node
- * ends the connection with the answer, because the next request could not be told from a body that may or may not come. One of
- * HTTP/1.0 would take the question for its answer.
+ * Such a client sends its body when it is asked to, or after a while (RFC 9110, 10.1.1). If it is not asked, Node ends the
+ * connection with the answer, because it could not tell the next request from a body that may or may not come. A client of
+ * HTTP/1.0 would take the 100 for its answer.
  */
 const expectsToBeAsked = ({ headers, httpVersion }: IncomingMessage): boolean =>
   httpVersion !== '1.0' && headers.expect?.toLowerCase() === '100-continue'

@@ -7,9 +7,9 @@ import type { NodeExchange } from './node-exchange.ts'
 import { PlainConnection } from './plain-connection.ts'
 
 /**
- * The door of this folder: turns connections into exchanges, by two readers. A connection begins with the strict one, which reads
- * what nearly every client sends and nothing else (`plain-request.ts`), at half the cost. The first thing that is not plain gives
- * the connection to Node's parser for good (`node-connection.ts`). On either, one request is worked on at a time.
+ * The entry to this folder. Two readers turn connections into exchanges. A connection begins with the strict reader, which reads
+ * only what nearly all clients send (`plain-request.ts`), at half the cost. The first thing that is not plain moves the
+ * connection to Node's parser for good (`node-connection.ts`). Both readers work on one request of a connection at a time.
  */
 export class Listener {
   readonly server: Server | TlsServer
@@ -22,12 +22,12 @@ export class Listener {
     readonly headerPrefix: string
     readonly traceHeader: string
     readonly serve: (exchange: Exchange) => void
-    /** For a request that Node reads although it is not one of HTTP/1, or does not name one host. */
+    /** Answers a request that Node accepts although it is not HTTP/1 or does not name one host. */
     readonly refuse: (exchange: Exchange) => void
     readonly refuseTunnel: () => VaultError
-    /** Milliseconds that only grow. */
+    /** Milliseconds of a monotonic clock. */
     readonly now?: () => number
-    /** Without the strict reader, Node reads everything: for whoever compares the two. */
+    /** Without the strict reader, Node reads everything. Tests compare the two. */
     readonly strictReader?: boolean
   }) {
     const { tls, serve, refuse, strictReader = true } = options
@@ -38,8 +38,8 @@ export class Listener {
     })
     const take = (socket: Socket): void =>
       strictReader ? this.#take(socket, options) : this.#reader.take(socket, Buffer.alloc(0), false)
-    // A client may half-close after its request and still wait for the answer. Not set as an option of a TLS server, because a client
-    // that leaves during the handshake would then go unnoticed, and a stop would wait for it.
+    // A client may half-close after its request and still wait for the answer. This is not an option of the TLS server: a client
+    // that leaves during the handshake would go unnoticed, and a stop would wait for it.
     this.server =
       tls === undefined
         ? createServer({ allowHalfOpen: true, noDelay: true }, take)
@@ -63,7 +63,10 @@ export class Listener {
     if (this.#isClosing) connection.close()
   }
 
-  /** Takes no more connections. Those that exist end after their next answer, or soon if nothing is asked. Resolves when all have. */
+  /**
+   * Accepts no more connections. Existing ones end after their next answer, or soon if they are idle. Resolves when all have
+   * ended.
+   */
   async close(): Promise<void> {
     this.#isClosing = true
     const closed = new Promise<void>(resolve => this.server.close(() => resolve()))

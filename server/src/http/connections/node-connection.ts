@@ -6,7 +6,7 @@ import { limits } from '../../domain/limits.ts'
 import { pace } from '../../domain/pace.ts'
 import { asVaultError } from '../problem.ts'
 import { NodeExchange } from './node-exchange.ts'
-import { ParseTurns } from './parse-turns.ts'
+import { ParseShares } from './parse-shares.ts'
 import { refuseRaw } from './refuse-raw.ts'
 
 /** A request that Node's parser has read, and its response. */
@@ -20,20 +20,20 @@ type ReaderOptions = {
   readonly headerPrefix: string
   readonly traceHeader: string
   readonly serve: (exchange: NodeExchange) => void
-  /** What CONNECT is refused with: it names a host to tunnel to, not a path of ours. */
+  /** Makes the refusal of CONNECT, which names a host to tunnel to, not a path of ours. */
   readonly refuseTunnel: () => VaultError
   readonly now: () => number
 }
 
 /**
- * Reads requests with Node's HTTP server, which listens nowhere: it is given connections (its event `connection`), each as a stream
- * of our own. All that is difficult about HTTP stays with it.
+ * Reads requests with an HTTP server of Node that listens nowhere. It gets connections through its event `connection`, each as a
+ * stream of our own. Node does everything that is difficult about HTTP.
  */
 export class NodeReader {
   readonly #options: ReaderOptions
   readonly #server: Server
   readonly #connections = new Set<NodeConnection>()
-  readonly #turns = new ParseTurns()
+  readonly #shares = new ParseShares()
   readonly #arrivals: NodeJS.Timeout
   #isClosing = false
 
@@ -42,15 +42,16 @@ export class NodeReader {
     const take = (request: IncomingMessage, response: ServerResponse): void =>
       connectionOf(request).begin(request, response)
     this.#server = createServer({
-      // Node would refuse a request without Host, but without a body or a trace id.
+      // Node would refuse a request without Host, but its answer would have no body and no trace id.
       requireHostHeader: false,
       maxHeaderSize: limits.headBytes,
       keepAliveTimeout: pace.idleMs,
     })
-    // Node drops those beyond a thousand without a word; `maxHeaderSize` limits them already.
+    // Node silently drops headers beyond a thousand. `maxHeaderSize` limits them already.
     this.#server.maxHeadersCount = 0
     this.#server.on('request', take)
-    // Without these listeners, Node would ask for a body before the head was checked, and answer other expectations with a bare 417.
+    // Without these listeners, Node would ask for a body before the head is checked, and answer other expectations with an empty
+    // 417.
     this.#server.on('checkContinue', take)
     this.#server.on('checkExpectation', take)
     this.#server.on('clientError', (error: Error & { code?: string }, stream) =>
@@ -59,25 +60,25 @@ export class NodeReader {
     this.#server.on('connect', (request: IncomingMessage) =>
       connectionOf(request).refuseRest(options.refuseTunnel(), request.headers[options.traceHeader]),
     )
-    // Node checks arrival times of servers that listen.
+    // Node checks arrival times only for servers that listen.
     this.#arrivals = setInterval(() => {
       for (const connection of this.#connections) connection.refuseIfLate()
     }, pace.arrivalCheckMs).unref()
   }
 
-  /** Serves the connection from here on. These bytes were read from it, and `hasEnded` says that no others follow. */
+  /** Serves the connection from now on. `bytes` were already read from it; `hasEnded` says that no more follow. */
   take(socket: Socket, bytes: Buffer, hasEnded: boolean): void {
-    const connection = new NodeConnection(socket, bytes, hasEnded, this.#options, this.#turns)
+    const connection = new NodeConnection(socket, bytes, hasEnded, this.#options, this.#shares)
     this.#connections.add(connection)
     connection.once('close', () => this.#connections.delete(connection))
-    // In turns, too: to set up the parser takes 0.2 ms, and thousands may ask for it at once.
-    this.#turns.take(() => {
+    // Shared out, too: setting up a parser takes 0.2 ms, and thousands of connections may need one at once.
+    this.#shares.take(() => {
       if (!connection.destroyed) this.#server.emit('connection', connection)
     })
     if (this.#isClosing) connection.close()
   }
 
-  /** Connections end after their next answer, or soon if nothing is asked. */
+  /** Ends connections after their next answer, or soon if they are idle. */
   close(): void {
     this.#isClosing = true
     clearInterval(this.#arrivals)
@@ -88,47 +89,47 @@ export class NodeReader {
 const connectionOf = ({ socket }: IncomingMessage): NodeConnection => socket as unknown as NodeConnection
 
 /**
- * Stands between a socket and Node's parser. It hands over few bytes at a time, and none while a request is being worked on, so that
- * requests a client sends without waiting are begun one after the other: only safe ones could run side by side (RFC 9112, 9.3.2),
- * and a parsed request takes many times the room of its bytes.
+ * Stands between a socket and Node's parser. It passes on few bytes at a time, and none while a request is being worked on, so
+ * pipelined requests begin one after another. Only safe requests could run in parallel (RFC 9112, 9.3.2), and a parsed request
+ * takes many times the memory of its bytes.
  */
 class NodeConnection extends Duplex {
   readonly remoteAddress: string
   readonly #socket: Socket
   readonly #options: ReaderOptions
-  readonly #turns: ParseTurns
-  /** What was read from the socket and not handed over yet. */
+  readonly #shares: ParseShares
+  /** Bytes that were read from the socket and not passed on yet. */
   #bytes: Buffer
   #hasEnded: boolean
   #isWanted = false
   /** The next answer is the last one. */
   #isLast = false
-  /** Nothing more is read: what follows a fault is not HTTP. */
+  /** Nothing more is read, because what follows a fault is not HTTP. */
   #isOver = false
   /** The request whose answer is not complete. */
   #current: Handled | undefined
-  /** Those of a piece of bytes that had several, behind the current one. */
+  /** Further requests in the same piece of bytes. */
   readonly #waiting: Handled[] = []
-  /** The latest that Node has read; it may still lack a part of its body. */
+  /** The latest request that Node has read. A part of its body may still be missing. */
   #latest: Handled | undefined
   #isHeadArriving = false
   #arrivalBegan = 0
 
-  constructor(socket: Socket, bytes: Buffer, hasEnded: boolean, options: ReaderOptions, turns: ParseTurns) {
-    // One piece at a time: the stream asks for the next when Node has parsed the last.
+  constructor(socket: Socket, bytes: Buffer, hasEnded: boolean, options: ReaderOptions, shares: ParseShares) {
+    // One piece at a time: the stream asks for the next one when Node has parsed the last.
     super({ readableHighWaterMark: 1, allowHalfOpen: true })
     this.remoteAddress = socket.remoteAddress ?? ''
     this.#socket = socket
     this.#bytes = bytes
     this.#options = options
-    this.#turns = turns
+    this.#shares = shares
     this.#hasEnded = hasEnded
-    // Longer than Keep-Alive announces, so that no client sends into a connection that is just closing.
+    // Longer than Keep-Alive announces, so that no client sends into a connection that is closing.
     socket.setTimeout(pace.idleMs + pace.idleGraceMs)
     socket.on('data', (chunk: Buffer) => this.#keep(chunk))
     socket.on('end', () => this.#ended())
     socket.on('timeout', () => this.#giveUpIfSilent())
-    // A socket closes after an error, and this stream with it. Node stops listening here after CONNECT.
+    // After an error, the socket closes, and this stream with it. After CONNECT, Node no longer listens for errors.
     socket.on('error', () => {})
     this.on('error', () => {})
     socket.on('close', () => this.destroy())
@@ -141,7 +142,7 @@ class NodeConnection extends Duplex {
   }
 
   get bytesUnread(): number {
-    // Bytes are counted here for a moment longer than the kernel needs to take them.
+    // The stream still counts bytes for a moment after the kernel has taken them.
     return this.#socket.destroyed || this.#socket.writableLength === 0 ? 0 : this.writableLength
   }
 
@@ -170,12 +171,12 @@ class NodeConnection extends Duplex {
     }
   }
 
-  /** An answer is complete. Each request that was sent without waiting for it begins in a turn of its own, so that others get in. */
+  /** An answer is complete. Each pipelined request begins in an iteration of its own, so that other connections get in. */
   #goOn(): void {
     this.#current = this.#waiting.shift()
     // An idle connection keeps no request.
     if (this.#current === undefined && !this.#isIncomplete) this.#latest = undefined
-    // What follows the last answer could not be answered.
+    // A request after the last answer could not be answered.
     if (this.destroyed || this.writableEnded) return
     const next = this.#current
     if (next === undefined && this.#bytes.length === 0) this.#feed()
@@ -199,14 +200,14 @@ class NodeConnection extends Duplex {
   #feed(): void {
     if (this.#isOver) return
     if (this.#bytes.length === 0 && !this.#hasEnded) {
-      // Even if nothing can be handed over now, so that a client that leaves is noticed.
+      // Even if nothing can be passed on now: otherwise nobody would notice that the client leaves.
       if (this.#socket.isPaused()) this.#socket.resume()
       return
     }
-    // A request that is worked on holds up what follows it, but not its own body.
+    // A request in progress holds back what follows it, but not its own body.
     if (!this.#isWanted || (this.#current !== undefined && !this.#isIncomplete)) return
     this.#isWanted = false
-    this.#turns.take(() => this.#hand())
+    this.#shares.take(() => this.#hand())
   }
 
   #hand(): void {
@@ -273,14 +274,14 @@ class NodeConnection extends Duplex {
   }
 
   /**
-   * What follows is not read any more. Where it is the body of a request, that request is refused in its turn and is the last one;
-   * otherwise it is refused once all requests before it are answered.
+   * Stops reading. If the fault is in the body of a request, that request is refused in order and is the last one. Otherwise the
+   * refusal follows the answers to all requests before it.
    */
   refuseRest(error: Error & { code?: string }, sentTraceId?: string | string[]): void {
     if (this.#isOver) return
     this.#isOver = true
     this.#bytes = Buffer.alloc(0)
-    // Read on and thrown away, or nobody would notice that the client has gone.
+    // Read and discarded. Otherwise nobody would notice that the client has left.
     this.#socket.resume()
     if (this.#isIncomplete) {
       this.#latest?.exchange.failBody(asVaultError(error, 'invalidHttp'))
@@ -299,7 +300,7 @@ class NodeConnection extends Duplex {
       this.refuseRest(new VaultError('requestTimeout'))
   }
 
-  /** Nothing moves: the client does not read its answer, or asks nothing. A request that is worked on may take long. */
+  /** The connection is silent: the client does not read its answer, or asks nothing. A request in progress may take long. */
   #giveUpIfSilent(): void {
     const isWorkedOn = this.#current?.response.writableEnded === false
     if (!isWorkedOn || this.#socket.writableLength > 0 || this.#socket.writableEnded) this.destroy()

@@ -1,9 +1,8 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { VaultError } from '../../domain/errors.ts'
 import type { AnswerHeaders, AnswerStream, Exchange } from '../exchange.ts'
-import { traceId } from '../trace-id.ts'
+import { drained, traceId } from '../exchange.ts'
 import { bodyBytes } from './body-bytes.ts'
-import { drained } from './drained.ts'
 
 /** What a request needs of its connection. */
 type Connection = {
@@ -71,7 +70,7 @@ export class NodeExchange implements Exchange {
   }
 
   body(mayHold: (bytes: number) => boolean): Promise<Buffer> {
-    // Node may still have a part of a body that has failed, for which nobody would give the room back.
+    // Node may still deliver a part of a body that has failed. Nobody would give that memory back.
     const mayStillHold = (bytes: number): boolean => !this.#hasFailed && mayHold(bytes)
     return Promise.race([this.#fault.promise, bodyBytes(this.#request, this.#response, mayStillHold)])
   }
@@ -79,7 +78,7 @@ export class NodeExchange implements Exchange {
   /** The rest of its body will not come. */
   failBody(reason: VaultError): void {
     this.#hasFailed = true
-    // Where nobody asks for the body, it does not matter.
+    // If nobody asks for the body, the failure does not matter.
     this.#fault.promise.catch(() => {})
     this.#fault.reject(reason)
   }
@@ -108,7 +107,7 @@ export class NodeExchange implements Exchange {
   }
 
   #begin(status: number, headers: AnswerHeaders): void {
-    // Under overload the rest of a body is not worth reading.
+    // Under overload, the rest of a body is not worth reading.
     if (status === 503 && !this.#request.complete) headers.connection = 'close'
     // While the service stops, an answer must close its connection, which would otherwise be kept alive.
     const isLast = this.#connection.endsWith(this)

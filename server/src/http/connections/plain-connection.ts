@@ -1,14 +1,14 @@
 import type { Socket } from 'node:net'
 import { pace } from '../../domain/pace.ts'
 import type { Exchange } from '../exchange.ts'
-import { drained } from './drained.ts'
+import { drained } from '../exchange.ts'
 import { PlainExchange } from './plain-exchange.ts'
 import { PlainRequestReader } from './plain-request.ts'
 
 export type PlainConnectionOptions = {
   readonly traceHeader: string
   readonly serve: (exchange: Exchange) => void
-  /** Gives the connection to Node's parser for good, with what was read of it. */
+  /** Hands the connection to Node's parser for good, with the bytes that were read. */
   readonly handOver: (socket: Socket, bytes: Buffer, hasEnded: boolean) => void
   readonly left: (connection: PlainConnection) => void
 }
@@ -17,7 +17,7 @@ type Held = { readonly head: Buffer; readonly timer: NodeJS.Timeout }
 
 const noBytes = Buffer.alloc(0)
 
-/** Serves one request after the other, as long as they are plain (`plain-request.ts`). */
+/** Serves one request after another, as long as they are plain (`plain-request.ts`). */
 export class PlainConnection {
   readonly remoteAddress: string
   readonly #socket: Socket
@@ -25,9 +25,9 @@ export class PlainConnection {
   readonly #reader = new PlainRequestReader()
   /** The request that is being answered, until the kernel has taken its answer. */
   #current: PlainExchange | undefined
-  /** The next answer is the last, as it says. */
+  /** The next answer is the last one, and says so. */
   #isLast = false
-  /** The last answer was given. */
+  /** The last answer was sent. */
   #isOver = false
   #hasEnded = false
   /** Bytes that arrive while the previous request is still being answered stay with the socket until then. */
@@ -66,20 +66,20 @@ export class PlainConnection {
     this.#socket.destroy()
   }
 
-  /** Part of an answer that is not complete yet. Resolves when more may follow. */
+  /** Writes a part of an answer. Resolves when more may follow. */
   async write(text: string): Promise<void> {
     if (!this.#socket.write(text)) await drained(this.#socket)
   }
 
-  /** The end of the answer. Returns how many bytes wait for the client. */
+  /** Writes the end of an answer. Returns how many bytes the client has not read yet. */
   end(text: string): number {
     const socket = this.#socket
     if (socket.destroyed) return 0
     if (this.isLast) {
       this.#isOver = true
-      // What still comes is thrown away, or nobody would notice that the client has left.
+      // Further bytes are discarded. Otherwise nobody would notice that the client has left.
       socket.resume()
-      // A client that does not close its side would keep a stopping server from ending.
+      // A client that does not close its side would keep a stopping server alive.
       socket.end(text, () => socket.setTimeout(pace.lastRequestMs))
       return socket.writableLength
     }
@@ -90,12 +90,12 @@ export class PlainConnection {
   }
 
   #allowIdling(): void {
-    // Longer than Keep-Alive announced, so that no client sends into a connection that is just closing.
+    // Longer than Keep-Alive announced, so that no client sends into a connection that is closing.
     this.#socket.setTimeout(pace.idleMs + pace.idleGraceMs)
   }
 
   readonly #onData = (bytes: Buffer): void => {
-    // A further request could no longer be answered.
+    // Another request could not be answered any more.
     if (this.#isOver) return
     if (this.#current !== undefined) {
       this.#isPaused = true
@@ -114,16 +114,19 @@ export class PlainConnection {
       this.#handOver(whole)
       return
     }
-    // Its client may take longer to read the answer.
+    // The client may take longer to read the answer.
     if (this.#isLast) this.#allowIdling()
     const { bodyStart } = request
-    // Copied: a small body would keep alive the 64 KiB that Node reads into.
+    // Copied, because a small body would keep alive the 64 KiB that Node reads into.
     const body = bodyStart === whole.length ? noBytes : Buffer.from(whole.subarray(bodyStart))
     this.#current = new PlainExchange(this, request, body, this.#options.traceHeader)
     this.#options.serve(this.#current)
   }
 
-  /** Many clients send head and body apart. If the body does not follow at once, Node can refuse the head before it comes. */
+  /**
+   * Many clients send head and body separately. If the body does not follow at once, Node takes over and can refuse the head
+   * before it comes.
+   */
   #hold(head: Buffer): void {
     const timer = setTimeout(() => {
       this.#held = undefined
@@ -164,19 +167,19 @@ export class PlainConnection {
   readonly #onEnd = (): void => {
     this.#hasEnded = true
     const held = this.#takeHeld()
-    // Node says what a request without its body is answered.
+    // Node decides what to answer to a request without its body.
     if (held !== undefined) this.#handOver(held)
-    // Not `end`: a client that does not close its side would keep a stopping server from ending.
+    // Not `end`: a client that does not close its side would keep a stopping server alive.
     else if (this.#current === undefined) this.#socket.destroySoon()
   }
 
-  /** Nothing moves: the client does not read its answer, or asks nothing. A request that is worked on may take long. */
+  /** The connection is silent: the client does not read its answer, or asks nothing. A request in progress may take long. */
   readonly #onTimeout = (): void => {
     const isWorkedOn = this.#current !== undefined && this.#current.state !== 'answered'
     if (!isWorkedOn || this.#socket.writableLength > 0) this.#socket.destroy()
   }
 
-  /** Nothing to do: the socket closes after an error. */
+  /** Nothing to do, because the socket closes after an error. */
   readonly #onError = (): void => {}
 
   readonly #onClose = (): void => {
@@ -188,7 +191,7 @@ export class PlainConnection {
     this.#options.left(this)
   }
 
-  /** From here on, the socket is Node's. */
+  /** From now on, the socket belongs to Node's reader. */
   #handOver(bytes: Buffer): void {
     const socket = this.#socket
     socket.setTimeout(0)

@@ -1,8 +1,8 @@
 import type { AnswerHeaders, AnswerStream, Exchange } from '../exchange.ts'
-import { traceId } from '../trace-id.ts'
+import { traceId } from '../exchange.ts'
 import type { PlainRequest } from './plain-request.ts'
 
-// Not an import, which would load everything the module offers, including a web client, and make a start 0.05 s slower.
+// Not an import, which would load everything in the module, including a web client, and slow a start by 0.05 s.
 const reasons = process.getBuiltinModule('node:http').STATUS_CODES
 
 /** Where the answer to a request goes. */
@@ -71,7 +71,7 @@ export class PlainExchange implements Exchange {
     void connection.write(head)
     return {
       write: async content => {
-        // Nothing would be the last chunk.
+        // An empty chunk would end the answer.
         if (this.#state !== 'streaming' || content === '') return
         await connection.write(`${Buffer.byteLength(content).toString(16)}\r\n${content}\r\n`)
       },
@@ -102,7 +102,7 @@ export class PlainExchange implements Exchange {
 
 const unprintable = /[^\x20-\x7e]/
 
-/** Keeps a header value from ending its line and beginning another header. */
+/** Keeps a header value from ending its line and starting another header. */
 const requirePrintable = (value: string | number | undefined): string | number => {
   if (typeof value === 'number') return value
   if (value === undefined || unprintable.test(value))

@@ -1,12 +1,12 @@
 import { limits } from '../../domain/limits.ts'
 import { pace } from '../../domain/pace.ts'
 
-/** A request in the form that nearly all have: its head, and where its body begins. */
+/** A request in the form of nearly all requests: its head, and where its body begins. */
 export type PlainRequest = {
   readonly method: string
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  /** Where the body begins; it goes on to the end of the bytes. */
+  /** Where the body begins. It reaches to the end of the bytes. */
   readonly bodyStart: number
 }
 
@@ -17,17 +17,17 @@ type KnownFields = {
   readonly bodyBytes: number
 }
 
-/** How many variants of its fields are remembered per connection, and how long one may be: few need more than 300 bytes. */
+/** How many variants of its fields are remembered per connection, and how long one may be. Few need more than 300 bytes. */
 const knownMax = 8
 const knownBytesMax = 1_024
-/** Longer heads are rare and left to Node, which refuses those that are too long (431). */
+/** Longer heads are rare. Node reads them, and refuses those that are too long (431). */
 const headBytesMax = Math.min(8_192, limits.headBytes)
 const endOfLine = '\r\n'
 const endOfHead = '\r\n\r\n'
 const requestLine = /^(GET|POST|PUT|PATCH|DELETE) (\/[\w/.~%!$&'()*+,;=:@?-]*) HTTP\/1\.1\r\n$/
 const field = /([A-Za-z0-9-]+): ?([\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)\r\n/y
 const plainLength = /^(?:0|[1-9]\d{0,6})$/
-/** Fields that change how the bytes, the connection or the field itself must be read, so Node reads them. */
+/** Fields that change how the bytes, the connection or the field itself must be read. Node reads them. */
 const special = [
   'transfer-encoding',
   'expect',
@@ -40,15 +40,14 @@ const special = [
 ]
 
 /**
- * Reads bytes that are one whole request and nothing else, or the head of one whose short body is still to come: many clients
- * send the two apart. Returns undefined if anything about the bytes is unusual: another part of a request, more than one, a
- * repeated field, a chunked body, an unprintable byte. Such bytes are not refused but go to Node's parser, which knows all of
- * HTTP. So this reader may be strict, but must never read a request differently from Node. Each connection has its own: clients
- * send the same fields with every request, save for the length of the body, and fields that are the same to the byte as lately
- * are not parsed again.
+ * Reads bytes that are exactly one request, or the head of one whose short body follows, because many clients send the two
+ * separately. Returns `undefined` for anything unusual: a part of a request, more than one, a repeated field, a chunked body, an
+ * unprintable byte. Such bytes are not refused but go to Node's parser, which knows all of HTTP. So this reader may be strict,
+ * but must never read a request differently from Node. Each connection has its own reader. Clients repeat their fields, except
+ * for the length of the body, and fields that repeat byte for byte are not parsed again.
  */
 export class PlainRequestReader {
-  /** The last learnt first. */
+  /** The latest first. */
   readonly #known: KnownFields[] = []
 
   read(bytes: Buffer): PlainRequest | 'head' | undefined {
@@ -71,23 +70,23 @@ export class PlainRequestReader {
   }
 }
 
-/** The request that has these fields right between its first line and its body. */
+/** Returns the request if exactly these fields stand between its first line and its body. */
 const requestWith = ({ text, headers, bodyBytes }: KnownFields, bytes: Buffer): PlainRequest | undefined => {
   const bodyStart = bytes.length - bodyBytes
   const line = lineBefore(text, bytes, bodyStart)
   return line === null ? undefined : { method: line[1] ?? '', url: line[2] ?? '', headers, bodyStart }
 }
 
-/** Whether the bytes are the head of a request with these fields, and its body is still to come. */
+/** Whether the bytes are the head of a request with these fields whose body follows. */
 const isHeadWith = ({ text, bodyBytes }: KnownFields, bytes: Buffer): boolean =>
   bodyBytes > 0 && bodyBytes <= pace.shortBodyBytesMax && lineBefore(text, bytes, bytes.length) !== null
 
-/** The first line of a request, if nothing but these fields stands between it and where the head ends. */
+/** Matches the first line of a request if exactly these fields stand between it and the end of the head. */
 const lineBefore = (fields: string, bytes: Buffer, headEnd: number): RegExpExecArray | null => {
   const start = headEnd - fields.length
   if (start <= 0 || headEnd > headBytesMax) return null
   const head = bytes.toString('latin1', 0, headEnd)
-  // Not `endsWith`, which V8 compiles to a comparison of one character after the other, 2 µs instead of 0.1.
+  // Not `endsWith`, which V8 compiles to a comparison character by character: 2 µs instead of 0.1.
   return head.slice(start) === fields ? requestLine.exec(head.slice(0, start)) : null
 }
 
@@ -101,7 +100,7 @@ const findFields = (bytes: Buffer): KnownFields | undefined => {
   if (headers === undefined || headers.host === undefined || !isPlain(headers)) return undefined
   const length = headers['content-length'] ?? '0'
   if (!plainLength.test(length)) return undefined
-  // Frozen, because later requests get the same headers.
+  // Frozen, because later requests share the same headers.
   return { text, headers: Object.freeze(headers), bodyBytes: Number(length) }
 }
 

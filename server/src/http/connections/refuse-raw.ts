@@ -1,9 +1,9 @@
 import type { Duplex } from 'node:stream'
 import { ownHeaders } from '../../contract/headers.ts'
+import { traceId } from '../exchange.ts'
 import { asVaultError, problem, problemType } from '../problem.ts'
-import { traceId } from '../trace-id.ts'
 
-/** What never became a request (broken HTTP, headers too large) still gets a problem body and a trace id. */
+/** Answers bytes that never became a request (broken HTTP, headers too large) with a problem body and a trace id. */
 export const refuseRaw = (
   error: Error & { code?: string },
   socket: Duplex,

@@ -5,7 +5,7 @@ import type { Json } from '../../domain/json/json.ts'
 import { tokenTypes } from '../../domain/tokens/types/registry.ts'
 import { Html, html, type Part } from './html.ts'
 
-/** The OpenAPI document for people: it needs no script, loads nothing, and has a request to paste for each endpoint. */
+/** The OpenAPI document for people. It needs no script, loads nothing, and shows a request to paste for each endpoint. */
 export const docsPage = (document: OpenApiDocument): string => {
   const { info, tags, components } = document
   const { IdempotencyKey, TraceId } = components.parameters
@@ -92,7 +92,7 @@ const curl = ({ method, path, type, body }: ExampleRequest, keyHeader: string | 
   ].join(' \\\n  ')
 }
 
-/** On one line if that is still readable. */
+/** On one line if that is readable. */
 const bodyText = (body: Json): string => {
   const text = JSON.stringify(body)
   return text.length <= 72 ? text : JSON.stringify(body, null, 2)
@@ -154,7 +154,7 @@ const formOf = (schema: Schema): Part => {
   ]
 }
 
-/** Quoted where values that are not text stand beside it: `"true"` and `true` would look the same. */
+/** Quoted if other values beside it are not text: `"true"` and `true` would look the same. */
 const choiceText = (value: Json, all: readonly Json[]): string | undefined =>
   all.every(one => typeof one === 'string' || one === null) ? jsonText(value) : JSON.stringify(value)
 

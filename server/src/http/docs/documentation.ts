@@ -1,7 +1,7 @@
 import { openApi } from '../../contract/openapi.ts'
 import { docsPage } from './docs-page.ts'
 
-/** Makes each text once: neither changes while the service runs. */
+/** Makes each text once, because neither changes while the service runs. */
 const oncePerPrefix = (make: (headerPrefix: string) => string): ((headerPrefix: string) => string) => {
   const made = new Map<string, string>()
   return headerPrefix => {

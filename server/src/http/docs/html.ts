@@ -7,10 +7,10 @@ export class Html {
   }
 }
 
-/** What a template may contain: lists are joined, and undefined and false leave nothing. */
+/** What a template may contain. Lists are joined; `undefined` and `false` leave nothing. */
 export type Part = Html | string | number | false | undefined | readonly Part[]
 
-/** Escapes whatever is put in, unless it is HTML already. */
+/** Escapes every inserted value that is not HTML already. */
 export const html = (texts: TemplateStringsArray, ...parts: readonly Part[]): Html =>
   new Html(String.raw({ raw: texts }, ...parts.map(toText)))
 

@@ -2,6 +2,7 @@ import type { CreateApplication } from '../../contract/applications/schemas.ts'
 import { newUuid } from '../../crypto/uuid.ts'
 import { type Application, viewApplication, withoutKey } from '../../domain/access/application.ts'
 import { readHeld } from '../../domain/access/application-definition.ts'
+import { grantsOf } from '../../domain/acts/grants.ts'
 import { type Issue, requireNone } from '../../domain/errors.ts'
 import type { JsonObject } from '../../domain/json/json.ts'
 import type { Effect } from '../../store/write-set.ts'
@@ -12,7 +13,7 @@ import { type Revision, reviseTenant } from '../grants/revise-tenant.ts'
 import { newApiKey } from '../keys/new-api-key.ts'
 import type { Caller, Idempotent, Vault } from '../vault/vault.ts'
 
-/** C29: creates the application, with its first key if one is wanted. The key's text is in this answer and nowhere else. */
+/** C29: creates the application, with its first key on request. Only this answer contains the text of the key. */
 export const createApplication = async (
   vault: Vault,
   caller: Caller,
@@ -40,13 +41,15 @@ export const createApplication = async (
       sealed: sealApplication(vault.vaultKeys, application),
     }
     const view = viewApplication(application)
-    if (body.create_key === false) return { effects: [putApplication], answer: view }
+    const record = { entityId: application.id, after: grantsOf(application) }
+    if (body.create_key === false) return { effects: [putApplication], answer: view, record }
     const key = newApiKey(vault.vaultKeys, application, { createdBy: caller.application.id, createdAt: now })
     const answer = { ...view, key: key.text }
     return {
       effects: [putApplication, { kind: 'putApiKey', row: key.row }],
       answer,
       kept: withoutKey(answer),
+      record,
     }
   }
   return reviseTenant(vault, caller, decide, idempotent)

@@ -7,7 +7,7 @@ import { tokenType } from '../../domain/tokens/types/registry.ts'
 import { applicationOf, loadGrants } from '../grants/load-grants.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
 
-/** Tells which rule decides for each container, and what the application would see. Reads only. */
+/** Says which rule decides for each container, and what the application would see. Changes nothing. */
 export const explainAccess = async (
   vault: Vault,
   caller: Caller,
@@ -26,7 +26,7 @@ export const explainAccess = async (
   requireNone(issues)
 
   const { grants } = await loadGrants(vault, caller)
-  const explained = explain(applicationOf(grants, applicationId), permission, containers)
+  const explained = explain(applicationOf(grants, applicationId, caller.act), permission, containers)
   return {
     application_id: applicationId,
     permission,

@@ -6,5 +6,5 @@ import type { Caller, Vault } from '../vault/vault.ts'
 /** C29 */
 export const getApplication = async (vault: Vault, caller: Caller, id: string): Promise<JsonObject> => {
   const { grants } = await loadGrants(vault, caller)
-  return viewApplication(applicationOf(grants, id))
+  return viewApplication(applicationOf(grants, id, caller.act))
 }

@@ -5,7 +5,7 @@ import { numbered } from '../finding/page.ts'
 import { loadGrants } from '../grants/load-grants.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
 
-/** C29: newest first. A tenant has few applications; all of them are read. */
+/** C29: newest first. Reads all applications, because a tenant has few. */
 export const listApplications = async (
   vault: Vault,
   caller: Caller,

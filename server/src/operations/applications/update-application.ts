@@ -1,6 +1,7 @@
 import type { UpdateApplication } from '../../contract/applications/schemas.ts'
 import { type Application, viewApplication } from '../../domain/access/application.ts'
 import { readHeld } from '../../domain/access/application-definition.ts'
+import { grantsOf } from '../../domain/acts/grants.ts'
 import { modifiedNow } from '../../domain/authorship.ts'
 import { type Issue, requireNone } from '../../domain/errors.ts'
 import type { JsonObject } from '../../domain/json/json.ts'
@@ -11,7 +12,7 @@ import { applicationOf } from '../grants/load-grants.ts'
 import { type Revision, reviseTenant } from '../grants/revise-tenant.ts'
 import type { Caller, Idempotent, Vault } from '../vault/vault.ts'
 
-/** C29: replaces the name. Permissions and rules are replaced if either is given, otherwise they stay. */
+/** C29: replaces the name. If permissions or rules are given, replaces both; otherwise both stay. */
 export const updateApplication = (
   vault: Vault,
   caller: Caller,
@@ -20,7 +21,7 @@ export const updateApplication = (
   idempotent?: Idempotent,
 ): Promise<JsonObject> => {
   const decide = (grants: Grants): Revision<JsonObject> => {
-    const application = applicationOf(grants, id)
+    const application = applicationOf(grants, id, caller.act)
     const issues: Issue[] = []
     if (body.type !== undefined && body.type !== application.type)
       issues.push({ path: 'type', message: 'cannot be changed' })
@@ -42,6 +43,12 @@ export const updateApplication = (
     return {
       effects: [{ kind: 'putApplication', id, sealed: sealApplication(vault.vaultKeys, updated) }],
       answer: viewApplication(updated),
+      record: {
+        entityId: id,
+        fields: Object.keys(body),
+        before: grantsOf(application),
+        after: grantsOf(updated),
+      },
     }
   }
   return reviseTenant(vault, caller, decide, idempotent)

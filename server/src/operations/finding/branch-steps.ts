@@ -6,14 +6,14 @@ import { hashGroup } from '../tokens/hash-terms.ts'
 import type { UnlockedTenant } from '../vault/vault.ts'
 import { byRarity, type EstimateOf } from './estimate-terms.ts'
 
-/** One condition of a branch, as the query names it and as storage is asked for it. */
+/** One condition of a branch: how the query names it, and what it asks of storage. */
 export type Step = {
   readonly field: string
   readonly asks: Partial<TokenBranch>
-  /** How many tokens meet it, or at least that many if the probe hit its limit. Only if a search can start from it. */
+  /** How many tokens meet it, or at least that many if the probe hit its limit. Set only if a search can start from it. */
   readonly estimate?: number
   readonly negated?: true
-  /** Only the opened token decides: storage is asked for nothing. */
+  /** Only the opened token decides. Storage is asked for nothing. */
   readonly isOpened?: true
 }
 
@@ -29,7 +29,7 @@ export const termGroups = (branch: PlannedBranch): TermGroup[] =>
 /** The order of steps in an explanation: what a search starts from, then what the index checks, then what is opened. */
 const ranks = ['ids', 'groups', 'createdAt', 'notCreatedAt', 'withoutIds', 'without', 'columns'] as const
 
-/** The only translation of a branch for storage: a search asks for all steps together, an explanation lists them one by one. */
+/** The only translation of a branch for storage. A search asks for all steps together; an explanation lists them one by one. */
 export const stepsOf = (
   tenant: UnlockedTenant,
   branch: PlannedBranch,

@@ -5,7 +5,7 @@ import { containerCounter, severalContainersCounter, typeCounter } from '../vaul
 import type { Caller, Vault } from '../vault/vault.ts'
 
 /**
- * C24: counts with kept counters where they can answer, otherwise with the index, and never row by row. `onlyTerms` is set if the
+ * C24: counts with kept counters where they suffice, otherwise with the index, and never row by row. `onlyTerms` is set if the
  * query asks for one of these terms and nothing else.
  */
 export const countTokens = async (
@@ -36,7 +36,7 @@ const countTypes = async (
   return counters.reduce((sum, { value }) => sum + value, -gone)
 }
 
-/** Undefined if tokens may lie in two of the containers, as their counters then do not add up. */
+/** Undefined if tokens may lie in two of the containers, because then their counters do not add up. */
 const countContainers = async (
   { store }: Vault,
   caller: Caller,

@@ -9,7 +9,7 @@ import type { Planned } from './planned.ts'
 import { rowsInBatches } from './rows-in-batches.ts'
 import { showTokens } from './show-tokens.ts'
 
-/** The page that is asked for. A cursor is valid only for the list or search it was made for, which `boundTo` names. */
+/** The requested page. A cursor is valid only for the list or search that it was made for, which `boundTo` names. */
 export type WantedPage = {
   readonly start: string | undefined
   readonly size: number
@@ -17,8 +17,8 @@ export type WantedPage = {
 }
 
 /**
- * C25. A page starts right after the last token of the previous one, so its cost does not grow with the depth, and tokens that
- * come or go meanwhile shift nothing.
+ * C25: a page starts right after the last token of the previous one. So its cost does not grow with its depth, and tokens that
+ * come or go in between shift nothing.
  */
 export const cursorPage = (
   vault: Vault,
@@ -31,7 +31,7 @@ export const cursorPage = (
     throw invalid({ path: 'start', message: 'is not a cursor of this list; start again without it' })
 
   const rest = { ...query, ...(after && { after }) }
-  // One token more than is shown tells whether there is a next page.
+  // Reads one token more than it shows, to learn whether there is a next page.
   const position = { offset: 0, limit: size + 1 }
   let seen = 0
   let last: ListPosition | undefined

@@ -3,7 +3,7 @@ import type { Term } from '../../domain/tokens/index-terms.ts'
 import { hashGroup } from '../tokens/hash-terms.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
 
-/** How many tokens have one of these terms; where it reaches the limit of a probe, that many or more. */
+/** How many tokens have one of these terms. At the limit of a probe, the number is a minimum. */
 export type EstimateOf = (terms: readonly Term[]) => number
 
 /** A common term takes up to 0.2 ms. */
@@ -31,6 +31,9 @@ export const estimateTerms = async (
 
 type Rarity = { readonly estimate: number; readonly terms: readonly unknown[] }
 
-/** A page starts from its rarest group. Of equally rare ones, a single term goes first: its entries are already in list order. */
+/**
+ * A page starts from its rarest group. Among equally rare ones, a single term goes first, because its entries are already in list
+ * order.
+ */
 export const byRarity = (one: Rarity, other: Rarity): number =>
   one.estimate - other.estimate || one.terms.length - other.terms.length

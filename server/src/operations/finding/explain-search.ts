@@ -5,9 +5,9 @@ import { mergeSteps, rarestFirst, type Step } from './branch-steps.ts'
 import type { PlannedQuery } from './plan-query.ts'
 
 /**
- * How a search was answered: fields and numbers, never a value. The numbers count every token of the tenant, and the
- * order of the steps follows from them. Both would tell a caller who may not see every token about the others, so that
- * caller gets the steps in the order of the query, without numbers.
+ * Explains how a search was answered, with fields and numbers but no values. The numbers count every token of the tenant, and the
+ * order of the steps follows from them. Both would tell a caller who may not see every token about the others. That caller gets
+ * the steps in the order of the query, without numbers.
  */
 export const explainSearch = async (
   vault: Vault,
@@ -35,7 +35,7 @@ export const explainSearch = async (
   }
 }
 
-/** Only the estimate of an id step is kept: the caller knows how many ids it asked for. */
+/** Keeps only the estimate of an id step: the caller knows how many ids it asked for. */
 const withoutEstimate = ({ estimate, ...step }: Step): Step =>
   step.asks.ids === undefined || estimate === undefined ? step : { ...step, estimate }
 
@@ -47,8 +47,8 @@ const showStep = ({ field, estimate, negated, isOpened }: Step, index: number): 
 })
 
 /**
- * The first step touches the rows it finds, every other step those that the steps before it left. A branch is counted
- * once for each of its steps, so counting ends with the step by which more than `rowsMax` rows were touched.
+ * The first step touches the rows that it finds. Every other step touches the rows that the steps before it left. A branch is
+ * counted once for each of its steps, so counting stops at the step that brings the rows touched above `rowsMax`.
  */
 const touchedRows = async (
   { store }: Vault,
@@ -62,7 +62,7 @@ const touchedRows = async (
   for (const index of steps.keys()) {
     if (sum > rowsMax) break
     const before = steps.slice(0, Math.max(1, index))
-    // The second step touches what the first has found, and one that opens tokens keeps storage from none.
+    // The second step touches the rows that the first one found. A step that opens tokens filters none in storage.
     const isAsBefore = index === 1 || steps[index - 1]?.isOpened === true
     const rows = isAsBefore
       ? (touched[index - 1] ?? 0)

@@ -4,10 +4,10 @@ import type { TokenQuery } from '../../store/port.ts'
 import type { TokenRow } from '../../store/rows.ts'
 import { openTokenRow } from '../tokens/token-rows.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
-import { type Matches, visibleTransform } from './show-tokens.ts'
+import { decisionToShow, type Matches } from './show-tokens.ts'
 
 export type Found = {
-  /** The rows of the page, as many at a time as may be held in memory. */
+  /** The rows of the page, in pieces that memory can hold. */
   batches(): AsyncIterable<readonly TokenRow[]>
   /** How many were found, including those outside the page. */
   readonly total: number
@@ -16,8 +16,8 @@ export type Found = {
 }
 
 /**
- * For what no index can tell: opens every token that the query proposes, in list order. Each costs about 20 µs of CPU (measured
- * over 20,000 cards with one metadata key), and one of a megabyte some milliseconds.
+ * Answers what no index can: opens every token that the query proposes, in list order. Each costs about 20 µs of CPU (measured
+ * over 20,000 cards with one metadata key). A token of a megabyte costs some milliseconds.
  */
 export const findByOpening = async (
   vault: Vault,
@@ -37,7 +37,7 @@ export const findByOpening = async (
       if (!caller.work.hasTurn) await caller.work.turn()
       opened++
       const token = openTokenRow(row, [], caller.keys)
-      if (visibleTransform(caller, token, proposed.now, matches) === undefined) continue
+      if (decisionToShow(caller, token, proposed.now, matches) === undefined) continue
       if (total >= offset && page.length < limit) page.add(row)
       total++
     }
@@ -52,7 +52,7 @@ export const findByOpening = async (
   }
 }
 
-/** The rows of a page. Those that are too long to be kept together are read again when their turn comes. */
+/** The rows of a page. Rows that are too long to keep together are read again when they are needed. */
 class PageRows {
   readonly #vault: Vault
   readonly #caller: Caller
@@ -83,7 +83,7 @@ class PageRows {
   }
 }
 
-/** How many rows of this size may be held in memory at one time. */
+/** How many rows of this size memory may hold at a time. */
 const rowsLike = (batch: readonly TokenRow[]): number => {
   const bytes = batch.reduce((sum, { sealed }) => sum + sealed.length, 0)
   const fitting = Math.floor((pace.pageBatchBytes * batch.length) / bytes)

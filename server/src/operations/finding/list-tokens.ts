@@ -4,7 +4,7 @@ import type { Page } from './page.ts'
 import { planList } from './plan-list.ts'
 import { tokenPage } from './token-page.ts'
 
-/** §4.3, C24: newest first, only what the caller may read, with an exact count of it. */
+/** §4.3, C24: lists the tokens that the caller may read, newest first, with their exact number. */
 export const listTokens = async (
   vault: Vault,
   caller: Caller,

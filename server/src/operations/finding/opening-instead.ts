@@ -1,15 +1,15 @@
 import type { Step } from './branch-steps.ts'
 
 /**
- * A query may look each token up in the index this often. Every branch does so by itself, for each of its conditions and for each
- * container of the caller, and a look-up takes up to a microsecond. To open the token takes 25, whatever is asked of it, and more
- * only where it is large: so the limit is a few times as high.
+ * The number of look-ups per token that a query may make in the index. Every branch makes its own, for each of its conditions and
+ * each container of the caller. A look-up takes up to a microsecond. Opening a token takes 25, whatever is asked of it, and more
+ * only if it is large. So the limit is a few times as high.
  */
 const lookUpsMax = 128
 
 /**
- * Whether storage should only propose tokens, and the opened token decide. The answer depends on the query and on the caller's
- * rules alone, never on how common a term is: the caller may see it in an explanation, and in the time that a search takes.
+ * Whether storage should only propose tokens and the opened token decide. This depends only on the query and on the caller's
+ * rules, never on how common a term is, because the caller can see it in an explanation and in the time of a search.
  */
 export const isOpeningCheaper = (branches: readonly (readonly Step[])[]): boolean => {
   const fields = new Set(branches.flatMap(steps => steps.filter(asksForOneValue).map(({ field }) => field)))
@@ -22,7 +22,7 @@ const asksForOneValue = ({ field, asks }: Step): boolean =>
   asks.groups !== undefined &&
   (field === 'type' || field === 'fingerprint' || (field.startsWith('metadata.') && !field.includes(' or ')))
 
-/** The most look-ups for a token, as it meets only branches that ask for the same value of this field, or for none. */
+/** The maximum of look-ups for one token. It meets only branches that ask for the same value of this field, or for none. */
 const lookUpsApart = (branches: readonly (readonly Step[])[], field: string): number => {
   const byValue = new Map<string, number>()
   let others = 0
@@ -38,7 +38,7 @@ const lookUpsApart = (branches: readonly (readonly Step[])[], field: string): nu
   return others + Math.max(0, ...byValue.values())
 }
 
-/** The most look-ups that a branch may take for each token that it starts from. It starts from one of its groups, or from an id. */
+/** The maximum of look-ups of a branch for each token that it starts from. It starts from one of its groups, or from an id. */
 const lookUpsOfBranch = (steps: readonly Step[]): number => {
   if (steps.some(({ asks }) => asks.ids !== undefined)) return 0
   const starts = steps.filter(({ asks }) => asks.groups !== undefined).map(lookUpsOf)
@@ -48,7 +48,10 @@ const lookUpsOfBranch = (steps: readonly Step[]): number => {
 const lookUpsOf = ({ asks: { groups = [], without = [], columns = [] } }: Step): number =>
   groups.flat().length + without.length + columns.length
 
-/** The same branch, whose first step proposes tokens. All others that would look them up are left to the opened token. */
+/**
+ * The same branch, but only its first step proposes tokens. The opened token decides about all conditions that would need a
+ * look-up.
+ */
 export const openingInstead = ([first, ...others]: readonly Step[]): Step[] => {
   if (first === undefined) return []
   const left = others.filter(step => lookUpsOf(step) === 0)

@@ -1,17 +1,17 @@
 import type { Json, JsonObject } from '../../domain/json/json.ts'
 
-/** A page of tokens, which may take a hundred megabytes: it is made and sent a few tokens at a time. */
+/** A page of tokens. It may take a hundred megabytes, so it is made and sent a few tokens at a time. */
 export type Page = {
   /** The tokens as the caller sees them. */
   readonly tokens: AsyncIterable<readonly Json[]>
-  /** What else the answer says, once all tokens are read. */
+  /** The other fields of the answer, once all tokens are read. */
   rest(): Promise<{ readonly pagination: Json; readonly [field: string]: Json }>
 }
 
 export const isPage = (answer: unknown): answer is Page =>
   typeof answer === 'object' && answer !== null && 'tokens' in answer && 'rest' in answer
 
-/** §2.6, C24: the totals of a page that was asked for by its number. */
+/** §2.6, C24: the totals of a page that was requested by number. */
 export const numbered = ({
   page,
   size,

@@ -7,8 +7,8 @@ import { byRarity, estimateTerms } from './estimate-terms.ts'
 import type { Planned } from './planned.ts'
 
 /**
- * Combines what the filters ask for with what the caller may see, rarest first. A caller that may see everything needs no group
- * for that, unless there is no filter.
+ * Combines the filters with what the caller may see, rarest first. A caller that may see everything needs no group for that,
+ * unless there is no filter.
  */
 export const planList = async (vault: Vault, caller: Caller, filter: TokenFilter): Promise<Planned> => {
   const roots = grantedRoots(caller.application, 'token:read')
@@ -45,8 +45,8 @@ const rarestGroupsFirst = async (
 }
 
 /**
- * C12: a token under `redact` cannot be found by its fingerprint, or the filter would disclose what the token hides. Which tokens
- * those are depends on the rules and on all containers of each token, which no index knows.
+ * C12: a token under `redact` must not be found by its fingerprint. Otherwise the filter would disclose what the token hides.
+ * Which tokens are under `redact` depends on the rules and on all containers of each token, which no index knows.
  */
 const mayMeetHiddenFingerprints = (caller: Caller, { fingerprint }: TokenFilter): boolean =>
   fingerprint !== undefined && mayRedact(caller.application, 'token:read')

@@ -1,6 +1,5 @@
-import { grantedRoots, mayRedact } from '../../domain/access/access.ts'
+import { grantedRoots, mayRedact, transformFor } from '../../domain/access/access.ts'
 import type { Permission } from '../../domain/access/permissions.ts'
-import { transformFor } from '../../domain/access/transforms.ts'
 import { matchesQuery } from '../../domain/search/match.ts'
 import { parseQuery } from '../../domain/search/parser.ts'
 import { type PlannedBranch, planSearch } from '../../domain/search/plan.ts'
@@ -14,17 +13,17 @@ import { estimateTerms } from './estimate-terms.ts'
 import { isOpeningCheaper, openingInstead } from './opening-instead.ts'
 import type { Planned } from './planned.ts'
 
-/** A search as it was understood, and as it is answered. */
+/** A search as it was understood and as it is answered. */
 export type PlannedQuery = Planned & {
   /** One list for each branch, in the order of the query. */
   readonly steps: readonly Step[][]
-  /** The steps of a branch as they are carried out, if they come in this order. */
+  /** Returns the steps of a branch as they are carried out, given their order. */
   readonly carriedOut: (steps: readonly Step[]) => readonly Step[]
 }
 
 /**
- * `isExplained`: the explanation tells how common each term is. Otherwise that is looked up only if a branch has several groups
- * to start from.
+ * With `isExplained`, the frequency of each term is looked up, because the explanation shows it. Otherwise it is looked up only
+ * if a branch has several groups to start from.
  */
 export const planQuery = async (
   vault: Vault,
@@ -66,7 +65,7 @@ export const planQuery = async (
   }
 }
 
-/** Each term is hashed once, however many tokens are opened. */
+/** Hashes each term once, however many tokens are opened. */
 const keptHashes = (caller: Caller): HashedTerm => {
   const known = new Map<Term, string>()
   return term => {
@@ -76,7 +75,7 @@ const keptHashes = (caller: Caller): HashedTerm => {
   }
 }
 
-/** Branches that start alike ask storage for the same. */
+/** Branches with the same start ask storage for the same. */
 const distinct = (branches: readonly TokenBranch[]): TokenBranch[] => [
   ...new Map(branches.map(branch => [JSON.stringify(branch), branch])).values(),
 ]
@@ -84,7 +83,7 @@ const distinct = (branches: readonly TokenBranch[]): TokenBranch[] => [
 /** C28: to find a token at all, a caller needs a rule with token:search and one with token:read. */
 const permissions: readonly Permission[] = ['token:search', 'token:read']
 
-/** Groups of container terms: none if the caller finds everything, an empty one if it finds nothing. */
+/** Returns groups of container terms: no group if the caller finds everything, an empty group if it finds nothing. */
 const accessTerms = ({ application }: Caller): Term[][] => {
   const roots = permissions
     .map(permission => grantedRoots(application, permission))
@@ -94,7 +93,7 @@ const accessTerms = ({ application }: Caller): Term[][] => {
   return (isSame ? roots.slice(1) : roots).map(containers => containers.map(containerTerm))
 }
 
-/** The terms of a search that asks for one of them and nothing else; undefined if it asks for more. */
+/** The terms of a search that asks for one of them and nothing else. Undefined if it asks for more. */
 const onlyTerms = ([branch, ...others]: readonly PlannedBranch[]): readonly Term[] | undefined => {
   const [condition, ...more] = branch ?? []
   if (condition === undefined || others.length + more.length > 0) return undefined

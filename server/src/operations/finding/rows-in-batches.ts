@@ -5,11 +5,11 @@ import type { TokenQuery } from '../../store/port.ts'
 import type { TokenRow } from '../../store/rows.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
 
-/** How long the rows of a tenant have been lately, in bytes. */
+/** The recent row length of a tenant, in bytes. */
 const rowBytes = new WeakMap<TenantKeys, number>()
 const rowBytesUnknown = 256 << 10
 
-/** The rows of a page in list order, as many at a time as may be held in memory. Short rows come all at once. */
+/** Reads the rows of a page in list order, in pieces that memory can hold. Short rows come all at once. */
 export async function* rowsInBatches(
   vault: Vault,
   caller: Caller,
@@ -38,7 +38,7 @@ export async function* rowsInBatches(
 const rowsAtATime = ({ keys }: Caller): number =>
   Math.max(1, Math.floor(pace.pageBatchBytes / (rowBytes.get(keys) ?? rowBytesUnknown)))
 
-/** Long rows count at once, short ones in the long run. */
+/** Long rows raise the average at once. Short rows lower it slowly. */
 const noteLength = ({ keys }: Caller, rows: readonly TokenRow[]): void => {
   const mean = rows.reduce((sum, { sealed }) => sum + sealed.length, 0) / rows.length
   const before = rowBytes.get(keys) ?? rowBytesUnknown

@@ -12,8 +12,8 @@ export const searchTokensByCursor = async (
   { query: text, start, size = limits.pageSizeDefault }: SearchTokensByCursor,
 ): Promise<Page> => {
   const planned = await planQuery(vault, caller, text)
-  // A differently worded query is a different search. Cursors of lists are bound to an array, so neither kind accepts the
-  // other's.
+  // A query in other words is a different search. Cursors of lists are bound to an array, so neither kind accepts a cursor of the
+  // other.
   const wanted = {
     start: start === '' ? undefined : start,
     size,

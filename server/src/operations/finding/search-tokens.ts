@@ -8,9 +8,9 @@ import { planQuery } from './plan-query.ts'
 import { tokenPage } from './token-page.ts'
 
 /**
- * C26. What storage can tell exactly, it finds and counts by itself. It cannot tell which tokens hide their data or fingerprint
- * from the caller. If the query asks for either, and the caller may see tokens under `redact`, every proposed token is opened:
- * the count stays exact, at the cost of opening each one.
+ * C26. Storage finds and counts what it can decide exactly. It cannot decide which tokens hide their data or fingerprint from the
+ * caller. If the query asks for either, and the caller may see tokens under `redact`, every proposed token is opened. The count
+ * stays exact, at the cost of opening each one.
  */
 export const searchTokens = async (
   vault: Vault,

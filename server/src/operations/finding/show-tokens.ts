@@ -1,5 +1,5 @@
+import { type Decision, decisionFor } from '../../domain/access/access.ts'
 import type { Transform } from '../../domain/access/application.ts'
-import { readTransform } from '../../domain/access/transforms.ts'
 import type { Json } from '../../domain/json/json.ts'
 import { isExpired, type Token } from '../../domain/tokens/token.ts'
 import type { TokenRow } from '../../store/rows.ts'
@@ -11,18 +11,18 @@ import type { Caller, Vault } from '../vault/vault.ts'
 export type Matches = (token: Token, transform: Transform) => boolean
 
 /** An index only proposes, the opened token decides. Undefined for a token that the answer leaves out. */
-export const visibleTransform = (
+export const decisionToShow = (
   caller: Caller,
   token: Token,
   now: number,
   matches: Matches,
-): Transform | undefined => {
+): Decision | undefined => {
   if (isExpired(token, now)) return undefined
-  const transform = readTransform(caller.application, token.containers)
-  return transform !== undefined && matches(token, transform) ? transform : undefined
+  const decision = decisionFor(caller.application, 'token:read', token.containers)
+  return decision !== undefined && matches(token, decision.transform) ? decision : undefined
 }
 
-/** The rows as the caller sees them; what is shown counts as active this month (C32). */
+/** Shows the rows as the caller sees them. Shown tokens count as active this month (C32). */
 export const showTokens = async (
   vault: Vault,
   caller: Caller,
@@ -34,10 +34,11 @@ export const showTokens = async (
   const shown: Token[] = []
   for (const token of await openTokens(vault, caller, rows)) {
     if (!caller.work.hasTurn) await caller.work.turn()
-    const transform = visibleTransform(caller, token, now, matches)
-    if (transform === undefined) continue
+    const decision = decisionToShow(caller, token, now, matches)
+    if (decision === undefined) continue
     shown.push(token)
-    data.push(showToken(vault, token, transform, now))
+    caller.act.touches(token, 'token:read', decision)
+    data.push(showToken(vault, token, decision.transform, now))
   }
   vault.activity.note(caller.tenantNumber, shown, now)
   return data

@@ -12,7 +12,7 @@ export type TokenPage = Page & {
   readonly opened: number
 }
 
-/** C24: a page of tokens that is asked for by its number, with an exact count. */
+/** C24: a page of tokens by number, with an exact count. */
 export const tokenPage = (
   vault: Vault,
   caller: Caller,
@@ -29,7 +29,7 @@ export const tokenPage = (
         opened += rows.length
         yield await showTokens(vault, caller, rows, matches)
       }
-      // Nothing need be counted if the first page holds all there is.
+      // Counting is unnecessary if the first page holds all tokens.
       const most = 'ids' in query && query.ids !== undefined ? query.ids.length : Number.POSITIVE_INFINITY
       if (position.offset === 0 && (opened < size || opened === most)) total = opened
       return

@@ -8,14 +8,14 @@ type IsOne = (application: Application) => boolean
 const isManagement: IsOne = ({ type }) => type === 'management'
 const canGrant: IsOne = ({ permissions }) => permissions.includes('application:update')
 
-/** Whether anybody can manage the tenant: whether a management application has a live key. */
+/** Whether anybody can manage the tenant, that is, whether a management application has a live key. */
 export const hasManagementKey = (grants: Grants, now: number): boolean => hasKeyOf(isManagement, grants, now)
 
-/** Keeps a tenant's owner from being locked out by accident: one live key of a management application must remain. */
+/** Prevents an accidental lockout of the owner: one live key of a management application must remain. */
 export const requireManagementKey = (change: GrantsChange, now: number): void =>
   requireKeyOf(isManagement, change, now)
 
-/** Prevents a lockout by lost permissions, too: one live key that may change applications must remain. */
+/** Prevents a lockout by lost permissions: one live key that may change applications must remain. */
 export const requireGrantingKey = (change: GrantsChange, now: number): void =>
   requireKeyOf(canGrant, change, now)
 
@@ -28,13 +28,13 @@ const hasKeyOf = (isOne: IsOne, { applications, apiKeys }: Grants, now: number):
   return apiKeys.some(({ row }) => ids.has(row.applicationId) && isLive(row, now))
 }
 
-/** C27: a caller that changes grants must still have its key and every permission it had when its request was admitted. */
+/** C27: a caller that changes grants must still have its key and every permission from when its request was admitted. */
 export const requireStillGranted = (
   { apiKey, application }: Caller,
   { applications, apiKeys }: Grants,
   now: number,
 ): void => {
-  // The operator at the command line has no key that could have been revoked meanwhile.
+  // The operator at the command line has no key that could be revoked.
   if (apiKey === undefined) return
   const key = apiKeys.find(({ row }) => Buffer.compare(row.hash, apiKey.hash) === 0)
   const current = applications.find(({ id }) => id === application.id)
@@ -44,7 +44,7 @@ export const requireStillGranted = (
     throw new VaultError('forbidden')
 }
 
-/** C29: a caller cannot grant a management permission that it lacks, be it to an application or by making a key for one. */
+/** C29: a caller cannot grant a management permission that it lacks, neither to an application nor by making a key for one. */
 export const requireOwnPermissions = (
   caller: Caller,
   application: Pick<Application, 'type' | 'permissions'>,

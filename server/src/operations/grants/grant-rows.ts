@@ -4,7 +4,7 @@ import type { ApiKeyGrant, Application } from '../../domain/access/application.t
 import type { Tenant } from '../../domain/access/tenant.ts'
 import type { ApiKeyRow, ApplicationRow, TenantRow } from '../../store/rows.ts'
 
-/** Seals tenants, applications and API keys into rows, and opens them again. Each seal is bound to what its row is found by. */
+/** Seals tenants, applications and API keys into rows, and opens them. Each seal is bound to what its row is found by. */
 export const sealTenant = (keys: VaultKeys, tenant: Tenant): Buffer =>
   sealGrant(keys, 'tenant', [tenant.id], tenant)
 

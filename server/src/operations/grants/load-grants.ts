@@ -1,5 +1,6 @@
 import type { ApiKeyGrant, Application } from '../../domain/access/application.ts'
 import type { Tenant } from '../../domain/access/tenant.ts'
+import type { Act } from '../../domain/acts/act.ts'
 import { VaultError } from '../../domain/errors.ts'
 import type { UsedApiKeyRow } from '../../store/rows.ts'
 import type { Vault } from '../vault/vault.ts'
@@ -22,7 +23,7 @@ export const loadTenant = async (
   { tenantNumber, tenant: { id } }: TenantInQuestion,
 ): Promise<{ tenant: Tenant; revision: number }> => {
   const row = await store.getTenant(tenantNumber)
-  // The tenant was deleted, or storage was changed and another tenant has its number.
+  // The tenant was deleted, or somebody changed storage and another tenant has its number.
   if (row?.id !== id) throw new VaultError('unauthorized')
   return { tenant: openTenant(vaultKeys, row), revision: row.revision }
 }
@@ -47,8 +48,10 @@ export const loadGrants = async (
   }
 }
 
-export const applicationOf = ({ applications }: Grants, id: string): Application => {
+/** `act`: what is done is about this application, so its record names it. */
+export const applicationOf = ({ applications }: Grants, id: string, act?: Act): Application => {
   const found = applications.find(application => application.id === id)
   if (found === undefined) throw new VaultError('notFound')
+  act?.finds(id)
   return found
 }

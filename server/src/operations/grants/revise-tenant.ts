@@ -1,3 +1,4 @@
+import type { ActDetails } from '../../domain/acts/act.ts'
 import type { Json } from '../../domain/json/json.ts'
 import type { Effect } from '../../store/write-set.ts'
 import type { Caller, Idempotent, Vault } from '../vault/vault.ts'
@@ -11,11 +12,13 @@ export type Revision<A extends Json> = {
   readonly answer: A
   /** What a replay shows, if that is not the answer itself. */
   readonly kept?: Json
+  /** What its record names and shows. */
+  readonly record: Pick<ActDetails, 'entityId' | 'fields' | 'before' | 'after'>
 }
 
 /**
- * Changes who may do what: reads all grants, decides, and writes only if none of them has changed meanwhile. Every change goes
- * through here, so a decision that depends on several rows (the last management key) holds.
+ * Changes who may do what: reads all grants, decides, and writes only if none of them has changed since. Every change goes
+ * through here, so decisions that depend on several rows (the last management key) hold.
  */
 export const reviseTenant = <A extends Json>(
   vault: Vault,
@@ -25,11 +28,12 @@ export const reviseTenant = <A extends Json>(
 ): Promise<A> =>
   retryOnConflict(vault, grantsName(caller), async () => {
     const { grants, revision } = await loadGrants(vault, caller)
-    // Nothing seals the revision. One that no commit can expect would keep a stolen key from being revoked; the next round finds
-    // one that can be.
+    // The revision is not sealed. A value that no commit can expect would prevent the revocation of a stolen key. The next
+    // attempt finds a valid one.
     if (revision < 1) await vault.store.mendNumbers(caller.tenantNumber)
     requireStillGranted(caller, grants, vault.clock())
-    const { effects, answer, kept } = decide(grants)
+    const { effects, answer, kept, record } = decide(grants)
+    caller.act.says(record)
     const outcome = await commit(
       vault,
       caller,
@@ -38,7 +42,6 @@ export const reviseTenant = <A extends Json>(
         guarded: [{ kind: 'reviseTenant', ifRevision: revision }],
         effects,
         counters: [],
-        log: null,
       },
       kept ?? answer,
       idempotent,

@@ -1,3 +1,4 @@
+import { grantsOf } from '../../domain/acts/grants.ts'
 import { VaultError } from '../../domain/errors.ts'
 import { requireManagementKey } from '../grants/grant-checks.ts'
 import { applicationOf } from '../grants/load-grants.ts'
@@ -12,10 +13,15 @@ export const deleteApiKey = async (
   id: string,
 ): Promise<void> => {
   await reviseTenant(vault, caller, grants => {
-    applicationOf(grants, applicationId)
+    const application = applicationOf(grants, applicationId)
     const apiKeys = grants.apiKeys.filter(({ row }) => row.id !== id || row.applicationId !== applicationId)
     if (apiKeys.length === grants.apiKeys.length) throw new VaultError('notFound')
+    caller.act.finds(id)
     requireManagementKey({ before: grants, after: { ...grants, apiKeys } }, vault.clock())
-    return { effects: [{ kind: 'deleteApiKey', applicationId, id }], answer: null }
+    return {
+      effects: [{ kind: 'deleteApiKey', applicationId, id }],
+      answer: null,
+      record: { entityId: id, before: { application_id: applicationId, ...grantsOf(application) } },
+    }
   })
 }

@@ -15,5 +15,6 @@ export const getApiKey = async (
   const found = grants.apiKeys.find(({ row }) => row.id === id && row.applicationId === applicationId)
   if (found === undefined) throw new VaultError('notFound')
   const { row, grant } = found
+  caller.act.finds(id)
   return viewApiKey(id, grant, vault.keyUses.latest(row.hash, row.lastUsedAt))
 }

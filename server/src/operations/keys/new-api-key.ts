@@ -6,12 +6,12 @@ import type { ApiKeyRow } from '../../store/rows.ts'
 import { sealApiKey } from '../grants/grant-rows.ts'
 
 export type NewApiKey = {
-  /** Shown once; storage gets its hash. */
+  /** Shown once. Storage gets its hash. */
   readonly text: string
   readonly row: Omit<ApiKeyRow, 'tenant'>
 }
 
-/** Makes a key for an application; it works once its row is stored. */
+/** Makes a key for an application. The key works once its row is stored. */
 export const newApiKey = (
   vaultKeys: VaultKeys,
   application: Pick<Application, 'id' | 'tenantId' | 'type' | 'permissions' | 'rules'>,

@@ -18,56 +18,59 @@ import {
   sealIndexReport,
 } from './index-report-state.ts'
 
-/** Which node makes the report of a tenant; two at once would do the same work. */
-export type ReportClaims = {
+/** Decides which node makes the report of a tenant, because two would do the same work. */
+export type ReportLeases = {
   /** False while another node makes it. */
   take(tenantNumber: number): Promise<boolean>
   /** The report is made. */
   release(tenantNumber: number): Promise<void>
 }
 
-const aloneOnStorage: ReportClaims = { take: async () => true, release: async () => {} }
+const aloneOnStorage: ReportLeases = { take: async () => true, release: async () => {} }
 
 /**
- * Storage alone does not reveal which field an index entry belongs to, so the figures come from opened tokens: a slice of each
- * tenant per run, about 36 µs a token, with the sketches sealed in between. A million tokens take 50 minutes, ten million eight
- * hours, at one percent of a core. A tenant whose keys are not in memory is left out: nobody works with it, and its first request
- * brings it back.
+ * Storage alone does not reveal which field an index entry belongs to, so the figures come from opened tokens. Each run takes a
+ * slice of each tenant, at about 36 µs a token, and seals the sketches in between. A million tokens take 50 minutes, ten million
+ * take eight hours, at one percent of a core. A tenant whose keys are not in memory is left out: nobody works with it, and its
+ * first request brings it back.
  */
 export const computeIndexReports = async (
   vault: Vault,
   {
-    claims = aloneOnStorage,
+    leases = aloneOnStorage,
     perTenant = pace.reportRowsPerTenant,
     perRun = pace.reportRowsPerRun,
     stopping,
-  }: { claims?: ReportClaims; perTenant?: number; perRun?: number; stopping?: AbortSignal } = {},
+  }: { leases?: ReportLeases; perTenant?: number; perRun?: number; stopping?: AbortSignal } = {},
 ): Promise<number> => {
   let examined = 0
-  await eachLoadedTenant(vault, inTurn(vault), async tenant => {
+  await eachLoadedTenant(vault, rotated(vault), async tenant => {
     if (examined >= perRun || stopping?.aborted) return
-    examined += await advance(vault, tenant, { claims, rowsMax: perTenant, stopping })
+    examined += await advance(vault, tenant, { leases, rowsMax: perTenant, stopping })
   })
   return examined
 }
 
-/** Each minute begins with a different tenant, so that a few large ones do not keep the others waiting. */
-const inTurn = (vault: Vault): LoadedTenant[] => {
+/** Each run begins with a different tenant, so that a few large ones do not keep the others waiting. */
+const rotated = (vault: Vault): LoadedTenant[] => {
   const tenants = vault.keyring.loaded()
   const first = Math.floor(vault.clock() / pace.sweepIntervalMs) % Math.max(1, tenants.length)
   return [...tenants.slice(first), ...tenants.slice(0, first)]
 }
 
-/** Examines one slice of one tenant; returns how many tokens it examined. Told to stop, it leaves the slice for another run. */
+/**
+ * Examines one slice of one tenant, and returns how many tokens it examined. If it is told to stop, it leaves the slice to
+ * another run.
+ */
 const advance = async (
   vault: Vault,
   tenant: UnlockedTenant,
-  { claims, rowsMax, stopping }: { claims: ReportClaims; rowsMax: number; stopping: AbortSignal | undefined },
+  { leases, rowsMax, stopping }: { leases: ReportLeases; rowsMax: number; stopping: AbortSignal | undefined },
 ): Promise<number> => {
   const now = vault.clock()
   const { report, pass } = await load(vault, tenant)
   if (pass === undefined && report !== undefined && isFresh(report, now)) return 0
-  if (!(await claims.take(tenant.tenantNumber))) return 0
+  if (!(await leases.take(tenant.tenantNumber))) return 0
 
   const survey = new IndexSurvey(term => hashTerm(tenant, term), pass)
   let query: TokenQuery = {
@@ -89,7 +92,7 @@ const advance = async (
     const last = rows.at(-1)
     if (last === undefined || rows.length < limit) {
       await save(vault, tenant, { report: survey.report(now) })
-      await claims.release(tenant.tenantNumber)
+      await leases.release(tenant.tenantNumber)
       return examined
     }
     const after = { createdAt: last.createdAt, id: last.id }

@@ -1,13 +1,13 @@
 import { TamperedError } from '../../domain/tampered-error.ts'
 import { KeyProviderError } from '../../keys/key-provider.ts'
-import { keysUnlessDeleted } from '../vault/keys-unless-deleted.ts'
+import { keysUnlessDeleted } from '../vault/tenant-keyring.ts'
 import type { UnlockedTenant, Vault } from '../vault/vault.ts'
 
 export type LoadedTenant = ReturnType<Vault['keyring']['loaded']>[number]
 
 /**
  * Does the work for each tenant whose keys are in memory. A tenant whose keys or rows do not open does not hold up the others:
- * the first such error is thrown at the end. Keys of tenants that are gone are forgotten.
+ * the first such error is thrown at the end. Keys of deleted tenants are forgotten.
  */
 export const eachLoadedTenant = async (
   vault: Vault,

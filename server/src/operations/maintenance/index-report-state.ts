@@ -3,7 +3,7 @@ import type { TenantKeys } from '../../crypto/keys.ts'
 import type { IndexReport, ReportPass } from '../../domain/index-report/index-report.ts'
 import type { Store } from '../../store/port.ts'
 
-/** The newest report, and the pass that is under way towards the next. */
+/** The newest report, and the pass in progress towards the next one. */
 export type IndexReportState = { readonly report?: IndexReport; readonly pass?: ReportPass }
 
 export const indexReportName = 'indexes'

@@ -4,8 +4,9 @@ import { rekeyedVersion } from '../vault/rekeyed-version.ts'
 import type { UnlockedTenant, Vault } from '../vault/vault.ts'
 
 /**
- * Whether an older data key still seals tokens that a rekey has not come to, as far as kept counters tell: keys that have sealed
- * less often than there are tokens have not sealed all of them. Other seals count too, so false may be wrong, and true never is.
+ * Whether an older data key still seals tokens that a rekey has not reached, as far as kept counters tell: a key that has sealed
+ * less often than there are tokens has not sealed all of them. `true` is reliable; `false` may be wrong, because other seals are
+ * counted too.
  */
 export const isRekeyUnfinished = async (
   { store }: Vault,

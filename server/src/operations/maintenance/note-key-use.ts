@@ -1,6 +1,6 @@
 import type { Vault } from '../vault/vault.ts'
 
-/** Stores when keys were last used, many at once: a write per request would double the cost of a read. */
+/** Stores the last use of many keys at once. A write per request would double the cost of a read. */
 export const noteKeyUse = async ({ store, keyUses }: Vault): Promise<number> => {
   const uses = keyUses.take()
   if (uses.length === 0) return 0

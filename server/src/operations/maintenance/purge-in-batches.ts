@@ -1,6 +1,6 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextIteration } from 'node:timers/promises'
 
-/** Repeats a purge until nothing is left or it must stop, with requests answered in between. Returns how many it purged. */
+/** Repeats a purge until nothing is left or it must stop. Requests are answered in between. Returns how many rows it purged. */
 export const purgeInBatches = async (
   purge: () => Promise<number>,
   stopping: AbortSignal | undefined,
@@ -9,6 +9,6 @@ export const purgeInBatches = async (
     const rows = await purge()
     purged += rows
     if (rows === 0 || stopping?.aborted) return purged
-    await nextTurn()
+    await nextIteration()
   }
 }

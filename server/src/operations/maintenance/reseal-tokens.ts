@@ -7,21 +7,23 @@ import { type Unreadable, UnreadableRows } from '../tokens/unreadable-rows.ts'
 import { sealsCounter } from '../vault/counters.ts'
 import type { UnlockedTenant, Vault } from '../vault/vault.ts'
 
-/** `left`: tokens that others have changed in each pass, before it came to them. */
+/** `left`: tokens that others changed in each pass before the pass reached them. */
 export type Resealed = { readonly resealed: number; readonly left: number } & Unreadable
 
-/** They share a commit. A row may take a megabyte. */
+/** Rows that share a commit. A row may take a megabyte. */
 const rowsTogether = 50
 
-/** Two are usual: what a server has sealed before it heard of the newest key, storage keeps waiting for seconds, not for hours. */
+/**
+ * Two are usual: storage may hold back a write that a server sealed before it heard of the newest key for seconds, but not for
+ * hours.
+ */
 const passesMax = 8
 
 /**
- * Seals every token that an older data key has sealed with the tenant's newest one, page by page, with servers running. Nothing
- * else about a token changes, not even its version.
- *
- * A write that was sealed with an older key may have waited in storage, for a row that somebody else holds, and may then be made
- * just before this comes to its token, or behind the page that it has reached. So it looks at all tokens again until none is left.
+ * Seals every token of an older data key anew with the tenant's newest one, page by page, while servers run. Nothing else about a
+ * token changes, not even its version. A write sealed with an older key may wait in storage for a locked row. It may then be made
+ * just before this pass reaches its token, or behind the page that the pass has reached. So passes are repeated until no such
+ * token is left.
  */
 export const resealTokens = async (vault: Vault, tenant: UnlockedTenant): Promise<Resealed> => {
   let resealed = 0

@@ -8,15 +8,15 @@ import type { Vault } from '../vault/vault.ts'
 export type Rewrapped = {
   /** Keys that were under an older master key. */
   readonly rewrapped: number
-  /** Keys that were already under the one that wraps new keys. */
+  /** Keys that were already under the master key that wraps new keys. */
   readonly current: number
-  /** Whether nothing is left of how they were wrapped before, as far as storage has files of its own. */
+  /** Whether no trace is left of the earlier wrapping, in storage that has files of its own. */
   readonly isShredded: boolean
 }
 
 /**
- * Brings every key in storage under the master key that wraps new ones; none of the keys itself changes. Servers may run
- * meanwhile: what they use is unwrapped. A key that does not open holds up no other, and is the error in the end.
+ * Wraps every key in storage with the master key that wraps new ones. The keys themselves do not change. Servers may run
+ * meanwhile, because they use unwrapped keys. A key that does not open holds up no other, and its error is thrown at the end.
  */
 export const rewrapKeys = async (vault: Vault): Promise<Rewrapped> => {
   const { keyProvider, store } = vault
@@ -26,13 +26,13 @@ export const rewrapKeys = async (vault: Vault): Promise<Rewrapped> => {
   for await (const { owner, ownerId, row } of storedKeys(vault))
     try {
       if (await isWrappedAsNew(keyProvider, ownerId, row)) current++
-      // If it is no longer there, the tenant is gone, or another such run was faster.
+      // If the key is gone, the tenant was deleted, or another run was faster.
       else if (await store.replaceKey(owner, row, await rewrap(keyProvider, ownerId, row))) rewrapped++
     } catch (error) {
       if (!(error instanceof KeyProviderError)) throw error
       fault ??= error
     }
-  // Also when there was nothing to do: a run before this one may have ended here. A long read, such as a backup, stands in its way.
+  // Also if there was nothing to do, because an earlier run may have ended here. A long read, such as a backup, can prevent it.
   const isShredded = await store.shred().then(
     () => true,
     () => false,

@@ -1,12 +1,13 @@
 import { pace } from '../../domain/pace.ts'
+import { jobAct } from '../log/acting.ts'
 import { sealsCounter } from '../vault/counters.ts'
 import type { Vault } from '../vault/vault.ts'
 import { eachLoadedTenant } from './each-loaded-tenant.ts'
 import { newDataKey } from './new-data-key.ts'
 
 /**
- * Gives tenants a new data key long before random nonces could repeat under the old one; old rows keep theirs. Each node looks
- * after the keys that it uses. The keys of tenants that are gone are dropped from memory here, too.
+ * Gives tenants a new data key long before random nonces could repeat under the old one. Old rows keep their key. Each node takes
+ * care of the keys that it uses, and drops the keys of deleted tenants from memory.
  */
 export const rotateDataKeys = async (
   vault: Vault,
@@ -17,7 +18,10 @@ export const rotateDataKeys = async (
   await eachLoadedTenant(vault, vault.keyring.loaded(), async tenant => {
     const { tenantNumber, keys } = tenant
     const [seals] = await vault.store.readCounters(tenantNumber, [sealsCounter(keys.currentDataVersion)])
-    if (seals !== undefined && seals.value >= sealsMax && (await newDataKey(vault, tenant))) rotated++
+    if (seals === undefined || seals.value < sealsMax) return
+    const act = jobAct({ operation: 'rotate-data-keys', entityType: 'tenant' })
+    act.finds(keys.tenantId)
+    if (await newDataKey(vault, tenant, act)) rotated++
   })
   return rotated
 }

@@ -3,12 +3,12 @@ import { TamperedError } from '../../domain/tampered-error.ts'
 import { KeyProviderError } from '../../keys/key-provider.ts'
 import { StoreUnavailableError } from '../../store/port.ts'
 import type { TokenRow } from '../../store/rows.ts'
-import type { WriteSet } from '../../store/write-set.ts'
 import { openTokenRow } from '../tokens/token-rows.ts'
 import { TokenWrites } from '../tokens/token-writes.ts'
 import { type Unreadable, UnreadableRows } from '../tokens/unreadable-rows.ts'
-import { keysUnlessDeleted } from '../vault/keys-unless-deleted.ts'
+import { keysUnlessDeleted } from '../vault/tenant-keyring.ts'
 import type { UnlockedTenant, Vault } from '../vault/vault.ts'
+import { commitPurge } from '../writing/commit.ts'
 
 export type SweepResult = Unreadable & {
   readonly purged: number
@@ -17,8 +17,8 @@ export type SweepResult = Unreadable & {
 }
 
 /**
- * C17: purges expired tokens in bounded batches, with requests answered between them. A row that does not open is reported and
- * left for the operator. A token that cannot be purged never holds up the others.
+ * C17: purges expired tokens in bounded batches, and answers requests in between. A row that does not open is reported and left
+ * to the operator. A token that cannot be purged does not hold up the others.
  */
 export const sweepExpired = async (vault: Vault, stopping?: AbortSignal): Promise<SweepResult> => {
   const now = vault.clock()
@@ -37,7 +37,7 @@ export const sweepExpired = async (vault: Vault, stopping?: AbortSignal): Promis
       if (outcome instanceof KeyProviderError) locked = outcome
       if (outcome instanceof StoreUnavailableError) refused = outcome
     }
-    // Storage that takes none of a page takes none of the next.
+    // If storage accepts no removal of a page, it accepts none of the next.
     if (refused !== undefined && purged === before) throw refused
     if (rows.length < pace.sweepBatchRows || stopping?.aborted) {
       if (refused !== undefined) throw refused
@@ -46,36 +46,66 @@ export const sweepExpired = async (vault: Vault, stopping?: AbortSignal): Promis
   }
 }
 
-/** `missed`: the tenant is gone, or the token changed meanwhile. */
+/** `missed`: the tenant is gone, or the token has changed since. */
 type NotPurged = 'missed' | TamperedError | KeyProviderError | StoreUnavailableError
 type Purged = 'purged' | NotPurged
 
-/** Rows that storage refuses alone, one after the other, before the rest of those that it refused together is left for later. */
+/** After so many refusals of single rows, the rest of the rows that were refused together is left for later. */
 const refusedAloneMax = 3
 
 /**
- * Together they share commits, and a row that somebody holds fails those that share its commit. So what was refused is tried once
- * more, each row alone. What to remove is found out for one row after the other, because a row may be large.
+ * The tokens of a tenant go together, under one record that names them. If one of them was changed meanwhile, or somebody holds its
+ * row, each is tried once more by itself. What to remove is found out for one row after the other, because a row may be large.
  */
 const purgeAll = async (vault: Vault, rows: readonly TokenRow[]): Promise<Purged[]> => {
+  const outcomes = new Map<TokenRow, Purged>()
+  await Promise.all(
+    [...Map.groupBy(rows, row => row.tenant)].map(async ([tenantNumber, ofTenant]) => {
+      for (const [row, outcome] of await purgeTenant(vault, tenantNumber, ofTenant))
+        outcomes.set(row, outcome)
+    }),
+  )
+  return rows.map(row => outcomes.get(row) ?? 'missed')
+}
+
+const purgeTenant = async (
+  vault: Vault,
+  tenantNumber: number,
+  rows: readonly TokenRow[],
+): Promise<Map<TokenRow, Purged>> => {
+  const outcomes = new Map<TokenRow, Purged>()
+  const tenant = await unlessRefused(() => unlock(vault, tenantNumber))
+  if (tenant === undefined || tenant === 'missed' || tenant instanceof Error) {
+    for (const row of rows) outcomes.set(row, tenant ?? 'missed')
+    return outcomes
+  }
   const work = vault.scheduler.background('sweep-expired')
-  const tenants = new Map<number, Promise<UnlockedTenant | undefined>>()
-  const removals: (WriteSet | NotPurged)[] = []
+  const readable: TokenRow[] = []
+  const together = new TokenWrites(tenant)
   for (const row of rows) {
     if (!work.hasTurn) await work.turn()
-    const tenant = tenants.get(row.tenant) ?? unlock(vault, row.tenant)
-    tenants.set(row.tenant, tenant)
-    removals.push(await removalOf(vault, row, tenant))
+    const outcome = await unlessRefused(() => prepare(vault, tenant, together, row))
+    if (outcome === undefined) readable.push(row)
+    else outcomes.set(row, outcome)
   }
-  const outcomes = await Promise.all(removals.map(removal => carryOut(vault, removal)))
+  if (readable.length === 0) return outcomes
+  const all = await carryOut(vault, tenant, together)
   let refusedAlone = 0
-  for (const [at, row] of rows.entries()) {
-    if (!(outcomes[at] instanceof StoreUnavailableError) || refusedAlone === refusedAloneMax) continue
-    const again = await carryOut(vault, await removalOf(vault, row, unlock(vault, row.tenant)))
-    outcomes[at] = again
-    if (again instanceof StoreUnavailableError) refusedAlone++
+  for (const row of readable) {
+    const isTriedAlone = all !== 'purged' && readable.length > 1 && refusedAlone < refusedAloneMax
+    const outcome = isTriedAlone ? await purgeAlone(vault, tenant, row) : all
+    if (outcome instanceof StoreUnavailableError) refusedAlone++
+    outcomes.set(row, outcome)
   }
   return outcomes
+}
+
+const purgeAlone = async (vault: Vault, tenant: UnlockedTenant, row: TokenRow): Promise<Purged> => {
+  const writes = new TokenWrites(tenant)
+  return (
+    (await unlessRefused(() => prepare(vault, tenant, writes, row))) ??
+    (await carryOut(vault, tenant, writes))
+  )
 }
 
 /** Undefined if the tenant is gone. */
@@ -85,26 +115,23 @@ const unlock = async (vault: Vault, tenantNumber: number): Promise<UnlockedTenan
   return keys && { tenantNumber, keys }
 }
 
-const removalOf = (
+const prepare = async (
   vault: Vault,
+  tenant: UnlockedTenant,
+  writes: TokenWrites,
   row: TokenRow,
-  unlocked: Promise<UnlockedTenant | undefined>,
-): Promise<WriteSet | NotPurged> =>
-  unlessRefused(async () => {
-    const tenant = await unlocked
-    if (tenant === undefined) return 'missed'
-    const writes = new TokenWrites(tenant)
-    writes.remove(openTokenRow(row, [], tenant.keys))
-    await vault.activity.settle(row.tenant, row.id)
-    return writes.set
-  })
+): Promise<undefined> => {
+  const token = openTokenRow(row, [], tenant.keys)
+  await vault.activity.settle(row.tenant, row.id)
+  writes.purge(token)
+}
 
-const carryOut = async (vault: Vault, removal: WriteSet | NotPurged): Promise<Purged> =>
-  removal === 'missed' || removal instanceof Error
-    ? removal
-    : unlessRefused(async () => ((await vault.store.commit(removal)).committed ? 'purged' : 'missed'))
+const carryOut = (vault: Vault, tenant: UnlockedTenant, writes: TokenWrites): Promise<Purged> =>
+  unlessRefused(async () =>
+    (await commitPurge(vault, tenant, writes.changes)).committed ? 'purged' : 'missed',
+  )
 
-/** What keeps one token from being purged keeps no other. */
+/** A fault of one token keeps no other from being purged. */
 const unlessRefused = async <T>(work: () => Promise<T>): Promise<T | NotPurged> => {
   try {
     return await work()

@@ -1,9 +1,11 @@
 import { newUuid } from '../../crypto/uuid.ts'
 import type { Application } from '../../domain/access/application.ts'
 import type { Tenant } from '../../domain/access/tenant.ts'
+import { settingsOf } from '../../domain/acts/grants.ts'
 import { newTenantKeys } from '../../keys/make-keys.ts'
 import { sealApplication, sealTenant } from '../grants/grant-rows.ts'
 import { newApiKey } from '../keys/new-api-key.ts'
+import { operatorAct } from '../log/acting.ts'
 import type { Vault } from '../vault/vault.ts'
 
 /** An application to create, with the name under which its key is returned. */
@@ -14,6 +16,9 @@ export type ApplicationWish<Name extends string> = Omit<
   readonly key: Name
 }
 
+/** Storage numbers the tenant when it is made; a part of its log is sealed for its id. */
+const notYetKnown = -1
+
 /** A created tenant with the texts of its API keys, which exist nowhere else. */
 export type MadeTenant<Name extends string> = {
   readonly tenantId: string
@@ -21,8 +26,8 @@ export type MadeTenant<Name extends string> = {
 }
 
 /**
- * Creates a tenant with its keys, applications and their API keys, all or nothing. `beforeCommit` can save the API keys before
- * they start to work.
+ * Creates a tenant with its keys, applications and API keys, all or nothing. `beforeCommit` can save the API keys before they
+ * start to work.
  */
 export const createTenant = async <Name extends string>(
   vault: Vault,
@@ -63,7 +68,11 @@ export const createTenant = async <Name extends string>(
     keys: Object.fromEntries(applications.map(({ name, key }) => [name, key.text])) as Record<Name, string>,
   }
   beforeCommit(made)
-  await store.createTenant({
+  const act = operatorAct({ operation: 'tenant create', entityType: 'tenant' })
+  act.finds(tenant.id)
+  act.says({ after: settingsOf(tenant) })
+  const log = vault.acts.partOf({ tenantNumber: notYetKnown, keys: { tenantId: tenant.id } }, act)
+  const row = {
     id: tenant.id,
     sealed: sealTenant(vaultKeys, tenant),
     keys,
@@ -72,6 +81,7 @@ export const createTenant = async <Name extends string>(
       sealed: sealApplication(vaultKeys, application),
     })),
     apiKeys: applications.map(({ key }) => key.row),
-  })
+  }
+  await store.createTenant(row, log)
   return made
 }

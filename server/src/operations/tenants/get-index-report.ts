@@ -3,7 +3,7 @@ import { formatInstant } from '../../domain/time/instant.ts'
 import { loadIndexReport } from '../maintenance/index-report-state.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
 
-/** What each of the tenant's indexes gives away, as of the background job's last pass over all tokens. */
+/** What each index of the tenant gives away, as of the job's last pass over all tokens. */
 export const getIndexReport = async (vault: Vault, caller: Caller): Promise<JsonObject> => {
   const { report } = await loadIndexReport(vault.store, caller.tenantNumber, caller.keys)
   return {

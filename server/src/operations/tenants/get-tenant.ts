@@ -6,5 +6,6 @@ import type { Caller, Vault } from '../vault/vault.ts'
 /** §4.7 */
 export const getTenant = async (vault: Vault, caller: Caller): Promise<JsonObject> => {
   const { tenant } = await loadTenant(vault, caller)
+  caller.act.finds(tenant.id)
   return viewTenant(tenant)
 }

@@ -5,7 +5,7 @@ import { loadTenant } from '../grants/load-grants.ts'
 import { activeCounter, typeCounter } from '../vault/counters.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
 
-/** §4.10, C32: reads kept counters only, so a million tokens do not make it slower. */
+/** §4.10, C32: reads only kept counters, so a million tokens do not slow it down. */
 export const getUsage = async (vault: Vault, caller: Caller): Promise<JsonObject> => {
   const now = vault.clock()
   await vault.activity.flush(caller.tenantNumber)

@@ -1,10 +1,11 @@
 import { viewTenant } from '../../domain/access/tenant.ts'
+import { settingsOf } from '../../domain/acts/grants.ts'
 import type { JsonObject } from '../../domain/json/json.ts'
 import { sealTenant } from '../grants/grant-rows.ts'
 import { reviseTenant } from '../grants/revise-tenant.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
 
-/** C32: the operator decides what a tenant's plan includes. To the tenant nothing was modified, so `modifiedAt` stays. */
+/** C32: the operator decides what a tenant's plan includes. Nothing changes for the tenant, so `modifiedAt` stays. */
 export const setIncludedTokens = (
   vault: Vault,
   operator: Caller,
@@ -15,5 +16,6 @@ export const setIncludedTokens = (
     return {
       effects: [{ kind: 'putTenant', sealed: sealTenant(vault.vaultKeys, updated) }],
       answer: viewTenant(updated),
+      record: { entityId: tenant.id, before: settingsOf(tenant), after: settingsOf(updated) },
     }
   })

@@ -1,5 +1,6 @@
 import type { UpdateTenant } from '../../contract/tenants/schemas.ts'
 import { type Tenant, viewTenant } from '../../domain/access/tenant.ts'
+import { settingsOf } from '../../domain/acts/grants.ts'
 import { modifiedNow } from '../../domain/authorship.ts'
 import type { JsonObject } from '../../domain/json/json.ts'
 import { sealTenant } from '../grants/grant-rows.ts'
@@ -28,6 +29,12 @@ export const updateTenant = (
     return {
       effects: [{ kind: 'putTenant', sealed: sealTenant(vault.vaultKeys, updated) }],
       answer: viewTenant(updated),
+      record: {
+        entityId: tenant.id,
+        fields: Object.keys(body),
+        before: settingsOf(tenant),
+        after: settingsOf(updated),
+      },
     }
   }
   return reviseTenant(vault, caller, decide, idempotent)

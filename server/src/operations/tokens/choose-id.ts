@@ -18,15 +18,15 @@ import { tokenIdFault } from '../../domain/tokens/token-id.ts'
 export type Identified = {
   readonly definition: TokenDefinition
   readonly id: string
-  /** By the caller, if only by an expression, and not made by the vault. */
+  /** Chosen by the caller, by a literal or an expression, and not made by the vault. */
   readonly isChosen: boolean
-  /** How many ids were chosen for it, this one included. */
+  /** How many ids were chosen for the token, including this one. */
   readonly attempts: number
-  /** It was seen to be taken before matches were last looked for, so its holder is no match (C15). */
+  /** The id was already taken when matches were last searched for, so its holder is no match (C15). */
   readonly wasTaken: boolean
 }
 
-/** C16: an id of the vault's own, a literal one, or what the expression renders. */
+/** C16: chooses an id of the vault's own, a literal one, or what the expression renders. */
 export const chooseId = (definition: TokenDefinition, now: Instant): Pick<Identified, 'id' | 'isChosen'> => {
   const { id, place, costs, content } = definition
   if (id === undefined) return madeId(now)
@@ -49,9 +49,9 @@ export const madeId = (now: Instant): Pick<Identified, 'id' | 'isChosen'> => ({
 })
 
 /**
- * Undefined if no draw of an alias, with what the expression puts around it, is fit: it could be mistaken for a card number (C21), or
- * contains the number by chance, as it easily does a short one. What no draw can change is left to the caller to refuse: a fault of
- * the id itself, or a number that is too long to be there by chance.
+ * Undefined if no draw of an alias, with the text around it, is usable: it could be mistaken for a card number (C21), or contains
+ * the number by chance, as is likely for a short number. The caller of this function refuses what no draw can change: a fault of
+ * the id itself, or a number too long to appear by chance.
  */
 const drawId = (
   id: Expression,
@@ -72,7 +72,7 @@ const drawId = (
     }
     return undefined
   } catch (error) {
-    // The draws share a budget. One that found no fit alias with it has tried often enough.
+    // The draws share a budget. If it is spent without a usable alias, there were enough draws.
     if (draws > 0 && budget.isSpent) return undefined
     if (error instanceof ExpressionError) throw invalid({ path, message: error.message })
     throw error

@@ -5,7 +5,7 @@ import { RequestCosts } from '../../domain/tokens/request-costs.ts'
 import { readDefinition } from '../../domain/tokens/token-definition.ts'
 import type { Caller, Idempotent, Vault } from '../vault/vault.ts'
 import { type CreatedToken, createTokens } from './create-tokens.ts'
-import { viewCreated } from './view-write.ts'
+import { viewCreated } from './show-token.ts'
 
 /** §4.2 */
 export const createToken = async (
@@ -17,12 +17,12 @@ export const createToken = async (
   const issues: Issue[] = []
   const definition = readDefinition(body, '', vault.clock(), issues, new RequestCosts(body.data))
   if (definition === undefined) throw invalid(...issues)
-  const answering = {
+  const answerShape = {
     show: (created: CreatedToken) => viewCreated(vault, caller, created),
     answer: ([token]: readonly JsonObject[]) => {
       if (token === undefined) throw new Error('a create made nothing')
       return token
     },
   }
-  return await createTokens(vault, caller, [definition], answering, idempotent)
+  return await createTokens(vault, caller, [definition], answerShape, idempotent)
 }

@@ -1,37 +1,36 @@
 import { firstVersion } from '../../crypto/random.ts'
-import { requireDestinations } from '../../domain/access/transforms.ts'
+import { requireDestinations, writeDecision } from '../../domain/access/access.ts'
 import type { Json } from '../../domain/json/json.ts'
 import { type Instant, monthOf } from '../../domain/time/instant.ts'
 import type { Token, Writable } from '../../domain/tokens/token.ts'
 import type { TokenDefinition } from '../../domain/tokens/token-definition.ts'
 import type { Caller, Idempotent, Vault } from '../vault/vault.ts'
 import { commit } from '../writing/commit.ts'
-import { requireRoundsLeft } from '../writing/retry-on-conflict.ts'
+import { requireAttemptsLeft } from '../writing/retry-on-conflict.ts'
 import { chooseId, type Identified } from './choose-id.ts'
-import { isDeduplicated, matchOf } from './deduplication/match.ts'
+import { fingerprintFor, isDeduplicated, matchOf } from './deduplication/match.ts'
 import { RequestMatches } from './deduplication/request-matches.ts'
 import { indexTermsOf } from './index-entries.ts'
 import { replaceTakenIds } from './replace-taken-ids.ts'
-import { fingerprintFor } from './token-fingerprint.ts'
 import { TokenWrites } from './token-writes.ts'
 
 export type CreatedToken = { readonly token: Token; readonly deduplicated: boolean }
 
-/** Of what the answer is made: what it shows of each token, and how these become the whole. */
-type Answering<Shown extends Json, Answer extends Json> = {
+/** How the answer is made: what it shows of each token, and how these parts become the whole. */
+type AnswerShape<Shown extends Json, Answer extends Json> = {
   readonly show: (created: CreatedToken, index: number) => Shown
   readonly answer: (shown: readonly Shown[]) => Answer
 }
 
 /**
- * Creates all of the tokens or none. The core of createToken and tokenize, which say what the answer is. A single token is put
- * together without waiting; a thousand may take seconds, in which other requests are answered.
+ * Creates all of the tokens or none. This is the core of createToken and tokenize, which shape the answer. A single token is
+ * prepared without a pause. A thousand may take seconds, in which other requests are answered.
  */
 export const createTokens = async <Shown extends Json, Answer extends Json>(
   vault: Vault,
   caller: Caller,
   definitions: readonly TokenDefinition[],
-  { show, answer: answerFor }: Answering<Shown, Answer>,
+  { show, answer: answerFor }: AnswerShape<Shown, Answer>,
   idempotent?: Idempotent,
 ): Promise<Answer> => {
   const now = vault.clock()
@@ -44,8 +43,8 @@ export const createTokens = async <Shown extends Json, Answer extends Json>(
   for (const definition of definitions)
     requireDestinations(caller.application, 'token:create', definition.content.containers)
   const someDeduplicated = definitions.some(({ content }) => isDeduplicated(caller, content.deduplicate))
-  for (let rounds = 0; ; rounds++) {
-    requireRoundsLeft(rounds)
+  for (let attempts = 0; ; attempts++) {
+    requireAttemptsLeft(attempts)
     const createdAt = vault.clock()
     const writes = new TokenWrites(caller)
     const matches = someDeduplicated ? new RequestMatches(vault, caller, writes) : undefined
@@ -59,17 +58,23 @@ export const createTokens = async <Shown extends Json, Answer extends Json>(
         writes.insert(token)
         inserted.push(each)
       }
-      shown.push(show({ token: existing ?? token, deduplicated: existing !== undefined }, shown.length))
+      const made = { token: existing ?? token, deduplicated: existing !== undefined }
+      caller.act.touches(
+        made.token,
+        'token:create',
+        writeDecision(caller.application, 'token:create', made.token),
+      )
+      shown.push(show(made, shown.length))
     }
     const answer = answerFor(shown)
-    const outcome = await commit(vault, caller, writes.set, answer, idempotent)
+    const outcome = await commit(vault, caller, writes.changes, answer, idempotent)
     if (outcome.committed) return answer
     if (outcome.conflict === 'tokenExists')
       identified = await replaceTakenIds(vault, caller, identified, new Set(inserted))
   }
 }
 
-/** The token that stands for the same value already; undefined for one that is to be created. */
+/** Returns the token that already stands for the same value, or undefined for a token to be created. */
 const findOrNote = async (
   caller: Caller,
   matches: RequestMatches,

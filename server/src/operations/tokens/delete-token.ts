@@ -1,7 +1,7 @@
-import { requireCovered } from '../../domain/access/transforms.ts'
+import { decisionFor, requireCovered } from '../../domain/access/access.ts'
 import { VaultError } from '../../domain/errors.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
-import { commitSet } from '../writing/commit.ts'
+import { commit } from '../writing/commit.ts'
 import { retryOnConflict, tokenName } from '../writing/retry-on-conflict.ts'
 import { loadToken } from './load-token.ts'
 import { TokenWrites } from './token-writes.ts'
@@ -15,5 +15,10 @@ export const deleteToken = (vault: Vault, caller: Caller, id: string): Promise<v
     await vault.activity.settle(caller.tenantNumber, id)
     const writes = new TokenWrites(caller)
     writes.remove(token)
-    return { outcome: await commitSet(vault, writes.set), answer: undefined }
+    caller.act.touches(
+      token,
+      'token:delete',
+      decisionFor(caller.application, 'token:delete', token.containers),
+    )
+    return { outcome: await commit(vault, caller, writes.changes), answer: undefined }
   })

@@ -1,11 +1,45 @@
-import { matchTag, metadataTerms, searchIndexTerms } from '../../domain/tokens/index-terms.ts'
-import type { Token } from '../../domain/tokens/token.ts'
+import type { TenantKeys } from '../../crypto/keys.ts'
+import {
+  categoryTerms,
+  containerTerm,
+  coveringContainers,
+  matchTag,
+  metadataTerms,
+  searchIndexTerms,
+} from '../../domain/tokens/index-terms.ts'
+import { isAtHome, type Token } from '../../domain/tokens/token.ts'
 import { type IndexEntry, type IndexedToken, type IndexTerm, signatureOf } from '../../store/rows.ts'
+import { containerCounter, severalContainersCounter, typeCounter } from '../vault/counters.ts'
 import type { UnlockedTenant } from '../vault/vault.ts'
-import { hashFingerprint, hashTerm, keptHash } from './hash-terms.ts'
-import { categoryOf } from './token-category.ts'
+import { hashFingerprint, hashTerm, keptHash, memoPerTenant } from './hash-terms.ts'
 
-/** Everything that the token is found by, without repetition. */
+/** What all tokens of one type in the same containers share in the index and in the counters. */
+export type Category = {
+  readonly terms: readonly IndexTerm[]
+  readonly typeCounter: string
+  readonly containerCounters: readonly string[]
+}
+
+/** Nearly all tokens belong to a few categories. Hashing and naming one again would cost 8 µs per write. */
+const known = memoPerTenant<Category>(1_000)
+
+export const categoryOf = (keys: TenantKeys, token: Token): Category => {
+  const { type, containers } = token
+  // Most tokens lie where their type puts them, and need no composed name.
+  const name = isAtHome(token) ? type.name : `${type.name} ${containers.join()}`
+  return known(keys).getOrMake(name, () => ({
+    terms: categoryTerms(token).map(term => ({ term: hashTerm({ keys }, term), tag: null })),
+    typeCounter: typeCounter(type.name),
+    containerCounters: [
+      ...coveringContainers(containers).map(container =>
+        containerCounter(hashTerm({ keys }, containerTerm(container))),
+      ),
+      ...(containers.length > 1 ? [severalContainersCounter] : []),
+    ],
+  }))
+}
+
+/** All terms that find the token, each once. */
 export const tokenTerms = (
   tenant: UnlockedTenant,
   token: Token,
@@ -20,7 +54,7 @@ export const tokenTerms = (
   return terms
 }
 
-/** What the token keeps of its search indexes; to be made anew when data or indexes change. */
+/** What the token keeps of its search indexes. Made anew when data or indexes change. */
 export const indexTermsOf = (
   tenant: UnlockedTenant,
   token: Pick<Token, 'data' | 'searchIndexes' | 'type'>,

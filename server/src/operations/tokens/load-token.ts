@@ -5,7 +5,7 @@ import type { TokenRow } from '../../store/rows.ts'
 import type { Caller, UnlockedTenant, Vault } from '../vault/vault.ts'
 import { openTokenRow } from './token-rows.ts'
 
-/** The living token with this id, opened, or undefined. The operation decides about access. */
+/** Loads and opens the living token with this id; undefined if there is none. The operation decides about access. */
 export const loadToken = async (vault: Vault, caller: Caller, id: string): Promise<Token | undefined> => {
   const row = await vault.store.getToken(caller.tenantNumber, id)
   if (!caller.work.hasTurn) await caller.work.turn()
@@ -15,21 +15,23 @@ export const loadToken = async (vault: Vault, caller: Caller, id: string): Promi
   const token = mayHaveTransients(row, now)
     ? (await openTokens(vault, caller, [row]))[0]
     : openTokenRow(row, [], caller.keys)
-  return token === undefined || isExpired(token, now) ? undefined : token
+  if (token === undefined || isExpired(token, now)) return undefined
+  caller.act.finds(id)
+  return token
 }
 
 const mayHaveTransients = ({ transientUntil }: TokenRow, now: Instant): boolean =>
   transientUntil !== null && transientUntil > now
 
-/** A row opens under the id that it carries, so storage could return a genuine row in place of another. */
+/** A row opens under the id that it carries, so storage could return one genuine row in place of another. */
 export const requireSameId = (row: TokenRow, id: string, { keys: { tenantId } }: UnlockedTenant): void => {
   if (row.id !== id) throw new TamperedError({ kind: 'token', id, tenantId })
 }
 
 /**
- * Opens rows with their transient fields that are not due yet. A row with such fields is read again, together with them, so that
- * no change in between mixes an old token with a new field; a row that is gone by then is left out. A field whose deadline is too
- * far ahead is opened as well, though not shown (`wholeData`): only its seal can tell whether a wrong clock set the deadline or
+ * Opens rows with their transient fields that are not due yet. A row with such fields is read again together with them, so that
+ * no change in between combines an old token with a new field. A row that is gone by then is left out. A field whose deadline is
+ * too far ahead is opened too, but not shown (`wholeData`): only its seal can tell whether a wrong clock set the deadline or
  * somebody changed it in storage.
  */
 export const openTokens = async (

@@ -3,7 +3,7 @@ import { requireSameId } from './load-token.ts'
 import { openTokenRow } from './token-rows.ts'
 import type { TokenWrites } from './token-writes.ts'
 
-/** Removes the token with this id, if there is one and it has expired. */
+/** Removes the token with this id if it has expired. */
 export const removeExpired = async (
   vault: Vault,
   caller: Caller,
@@ -16,6 +16,6 @@ export const removeExpired = async (
   requireSameId(row, id, caller)
   const token = openTokenRow(row, [], caller.keys)
   await vault.activity.settle(caller.tenantNumber, id)
-  writes.remove(token)
+  writes.purge(token)
   return 'removed'
 }

@@ -2,19 +2,18 @@ import { VaultError } from '../../domain/errors.ts'
 import { limits } from '../../domain/limits.ts'
 import type { Instant } from '../../domain/time/instant.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
-import { commitSet } from '../writing/commit.ts'
+import { commitPurge } from '../writing/commit.ts'
 import { chooseId, type Identified, madeId } from './choose-id.ts'
 import { isDeduplicated } from './deduplication/match.ts'
 import { removeExpired } from './remove-expired.ts'
 import { TokenWrites } from './token-writes.ts'
 
 /**
- * Frees or replaces taken ids where it may. An expired token that the sweeper has not reached yet gives its id back (C17). An
- * alias that hit a taken id is drawn again and, after too many draws, replaced by an id of the vault's own (C16). An id whose
- * holder is gone by now is free. Any other taken id is the caller's conflict.
- *
- * Only the ids of those definitions count that were to be inserted: the others have found a match, which wins over a taken id (C15).
- * A holder may be a match, too, if it was created after matches were last looked for, so they are looked for once more.
+ * Frees or replaces taken ids where it may. An expired token that no sweep has reached gives up its id (C17). If an alias hit a
+ * taken id, it is drawn again; after too many draws, an id of the vault's own replaces it (C16). If the holder of an id is gone
+ * by now, the id is free. Any other taken id is the caller's conflict. Only ids of definitions that were to be inserted count:
+ * the others have found a match, which wins over a taken id (C15). A holder may be a match too, if it was created after matches
+ * were last searched for. So they are searched for once more.
  */
 export const replaceTakenIds = async (
   vault: Vault,
@@ -45,14 +44,14 @@ const replaceTaken = (caller: Caller, one: Identified, now: Instant): Identified
   throw new VaultError('idTaken')
 }
 
-/** Returns whether the id is free now; `isRepeated`: an earlier definition of the request takes it. */
+/** Returns whether the id is free now. `isRepeated`: an earlier definition of the request takes it. */
 const tryToFree = async (vault: Vault, caller: Caller, id: string, isRepeated: boolean): Promise<boolean> => {
   const writes = new TokenWrites(caller)
   const holder = await removeExpired(vault, caller, writes, id)
   if (holder === 'absent') return !isRepeated
   if (holder === 'living') return false
-  // The outcome does not matter: in a conflict, another request has removed or changed the holder, and the next round finds
+  // The outcome does not matter: in a conflict, another request has removed or changed the holder, and the next attempt finds
   // the id free or judges its holder anew.
-  await commitSet(vault, writes.set)
+  await commitPurge(vault, caller, writes.changes)
   return true
 }

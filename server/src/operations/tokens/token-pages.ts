@@ -1,10 +1,10 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextIteration } from 'node:timers/promises'
 import type { TokenRow } from '../../store/rows.ts'
 import type { UnlockedTenant, Vault } from '../vault/vault.ts'
 
 export const tokensPerPage = 500
 
-/** Every token of the tenant, in pages between which others may write. */
+/** Every token of the tenant, in pages. Others may write between two pages. */
 export async function* pagesOfAll(
   vault: Vault,
   { tenantNumber }: UnlockedTenant,
@@ -14,8 +14,8 @@ export async function* pagesOfAll(
     if (rows.length === 0) return
     yield rows
     after = rows.at(-1)?.id
-    // A scan cannot go on from an id that is not text, which reads as ''. Such rows come last, and are on this page.
+    // A scan cannot continue from an id that is not text, which reads as ''. Such rows sort last and are on this page.
     if (after === '') return
-    await nextTurn()
+    await nextIteration()
   }
 }

@@ -16,8 +16,8 @@ import { tokenType } from '../../domain/tokens/types/registry.ts'
 import type { TokenRow, TransientRow, WithoutTenant } from '../../store/rows.ts'
 
 /**
- * A token's sealed record: everything that came from the caller. Names are short because every row repeats them, and values that
- * equal the type's default are left out.
+ * A token's sealed record: everything that the caller sent. Names are short because every row repeats them. Values equal to the
+ * type's default are left out.
  */
 type TokenRecord = {
   d: Json
@@ -32,7 +32,7 @@ type TokenRecord = {
   fe?: string
   fp?: string
   dd?: boolean
-  /** Offset of expires_at in minutes; its instant is a column. */
+  /** Offset of expires_at in minutes. The instant is a column. */
   xo?: number
   b?: Blindness
 }
@@ -73,7 +73,7 @@ const toRecord = (token: Token): TokenRecord => {
   return record
 }
 
-/** Opens a row. Throws a TamperedError that names the token if any part of it is not as it was sealed. */
+/** Opens a row. Throws a TamperedError that names the token if any part of it differs from what was sealed. */
 export const openTokenRow = (
   row: WithoutTenant<TokenRow>,
   transients: readonly WithoutTenant<TransientRow>[],

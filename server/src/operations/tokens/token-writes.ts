@@ -1,42 +1,37 @@
 import type { Token } from '../../domain/tokens/token.ts'
 import type { IndexTerm } from '../../store/rows.ts'
-import {
-  CounterSums,
-  type Effect,
-  type GuardedChange,
-  type Match,
-  type WriteSet,
-} from '../../store/write-set.ts'
+import { CounterSums, type Effect, type GuardedChange, type Match } from '../../store/write-set.ts'
 import { activeCounter, sealsCounter } from '../vault/counters.ts'
 import type { UnlockedTenant } from '../vault/vault.ts'
+import type { Changes } from '../writing/commit.ts'
 import { matchName, matchOf, sameMatch } from './deduplication/match.ts'
-import { indexedToken, tokenTerms } from './index-entries.ts'
-import { type Category, categoryOf } from './token-category.ts'
+import { type Category, categoryOf, indexedToken, tokenTerms } from './index-entries.ts'
 import { sealTokenRow, sealTransientRow } from './token-rows.ts'
 
-/** Collects the changes of one operation into one write set; the index and the counters follow from the tokens. */
+/** Collects the changes of one operation into one write set. Index entries and counters follow from the tokens. */
 export class TokenWrites {
   readonly #tenant: UnlockedTenant
   readonly #guarded: GuardedChange[] = []
   readonly #entries: Effect[] = []
   readonly #effects: Effect[] = []
   readonly #counters = new CounterSums()
+  readonly #purged: Token[] = []
 
   constructor(tenant: UnlockedTenant) {
     this.#tenant = tenant
   }
 
   /**
-   * Entries of new tokens are added in reverse. Within a millisecond the index sorts later ids first, so each entry goes right
-   * after the one added before it, and pages fill up. In the other order, pages would be split in half.
+   * Adds entries of new tokens in reverse. Within a millisecond the index sorts later ids first, so each entry goes right behind
+   * the one added before it, and pages fill up. In the other order, pages would be split in half.
    */
-  get set(): WriteSet {
+  get changes(): Changes {
     const claimed = new Set(
       this.#guarded.flatMap(change =>
         change.kind === 'claimMatch' ? [claimName(change.match, change.tokenId)] : [],
       ),
     )
-    // A new token may have the id of the expired one whose match it claims: its claim must not go with that of the other.
+    // A new token may have the id of the expired one whose match it claims. Releasing the old claim must not release the new one.
     const isClaimedAgain = (effect: Effect): boolean =>
       effect.kind === 'releaseMatch' && claimed.has(claimName(effect.match, effect.tokenId))
     return {
@@ -44,7 +39,7 @@ export class TokenWrites {
       guarded: this.#guarded,
       effects: [...this.#entries.toReversed(), ...this.#effects.filter(effect => !isClaimedAgain(effect))],
       counters: this.#counters.moves,
-      log: null,
+      purged: this.#purged,
     }
   }
 
@@ -87,12 +82,18 @@ export class TokenWrites {
     this.#counters.add({ name: category.typeCounter, by: -1 })
   }
 
+  /** Removes a token that has expired, on behalf of nobody. */
+  purge(token: Token): void {
+    this.#purged.push(token)
+    this.remove(token)
+  }
+
   /** The token must be what it was when it was read, or still be absent. */
   expect(id: string, sealed: Uint8Array | null): void {
     this.#guarded.push({ kind: 'expectToken', id, sealed })
   }
 
-  /** Claims the match that the token stands for, from nobody or from a token that no longer stands for it. */
+  /** Claims the token's match, which nobody has, or which a token has that no longer stands for it. */
   claimMatch(match: Match, token: Token, insteadOf: string | undefined): void {
     this.#guarded.push({ kind: 'claimMatch', match, tokenId: token.id, insteadOf: insteadOf ?? null })
   }
@@ -101,7 +102,7 @@ export class TokenWrites {
     const old = tokenTerms(this.#tenant, before)
     const next = tokenTerms(this.#tenant, after)
     const [was, is] = [indexedToken(before, old), indexedToken(after, next)]
-    // Every entry carries expiry and signature, so if either changed, all entries are written again.
+    // Every entry carries expiry and signature. If either changes, all entries are written again.
     const allMoved = was.expiresAt !== is.expiresAt || was.signature !== is.signature
     const added = allMoved ? next : without(next, old, taggedName)
     const removed = without(old, next, termName)

@@ -7,7 +7,7 @@ import { readDefinition, type TokenDefinition } from '../../domain/tokens/token-
 import { type Tokenizable, walkPayload } from '../../domain/tokens/tokenize-walk.ts'
 import type { Caller, Idempotent, Vault } from '../vault/vault.ts'
 import { type CreatedToken, createTokens } from './create-tokens.ts'
-import { viewCreated } from './view-write.ts'
+import { viewCreated } from './show-token.ts'
 
 /** §4.1, C23: all or nothing. */
 export const tokenize = async (
@@ -28,12 +28,12 @@ export const tokenize = async (
     if (issues.length >= limits.errorsPerAnswer) break
   }
   requireNone(issues)
-  const answering = {
+  const answerShape = {
     show: (created: CreatedToken, index: number): Json =>
       found[index]?.kind === 'definition' ? viewCreated(vault, caller, created) : created.token.id,
     answer: rebuild,
   }
-  return createTokens(vault, caller, definitions, answering, idempotent)
+  return createTokens(vault, caller, definitions, answerShape, idempotent)
 }
 
 const toDefinition = (

@@ -1,4 +1,4 @@
-import { requireCovered } from '../../domain/access/transforms.ts'
+import { requireCovered, writeDecision } from '../../domain/access/access.ts'
 import { modifiedNow } from '../../domain/authorship.ts'
 import { type Issue, requireNone, VaultError } from '../../domain/errors.ts'
 import type { JsonObject } from '../../domain/json/json.ts'
@@ -9,13 +9,12 @@ import type { Token } from '../../domain/tokens/token.ts'
 import type { Caller, Idempotent, Vault } from '../vault/vault.ts'
 import { commit } from '../writing/commit.ts'
 import { retryOnConflict, tokenName } from '../writing/retry-on-conflict.ts'
+import { fingerprintFor } from './deduplication/match.ts'
 import { findMatchOrClaim } from './deduplication/match-of-patch.ts'
 import { indexTermsOf } from './index-entries.ts'
 import { loadToken } from './load-token.ts'
-import { showToken } from './show-token.ts'
-import { fingerprintFor } from './token-fingerprint.ts'
+import { showToken, viewMatch } from './show-token.ts'
 import { TokenWrites } from './token-writes.ts'
-import { viewMatch } from './view-write.ts'
 
 /** §4.5: reads, computes, and writes only if the token has not changed since, so that no patch loses another's fields (C18). */
 export const updateToken = async (
@@ -33,6 +32,7 @@ export const updateToken = async (
   return retryOnConflict(vault, tokenName(caller, id), async () => {
     const before = await loadToken(vault, caller, id)
     if (before === undefined) throw new VaultError('notFound')
+    caller.act.says({ fields: fieldsOf(patch) })
     requireCovered(caller.application, 'token:update', before)
     const now = vault.clock()
     const judged = judgePatch(caller.application, before, patch, now)
@@ -41,13 +41,19 @@ export const updateToken = async (
     const writes = new TokenWrites(caller)
     const match = await findMatchOrClaim(vault, caller, { before, after, patch, ...judged }, writes)
     if (match === undefined) writes.update(before, after)
+    const shown = match ?? after
+    caller.act.touches(shown, 'token:update', writeDecision(caller.application, 'token:update', shown))
     const answer =
       match === undefined
         ? showToken(vault, after, judged.shown, now)
         : { ...viewMatch(vault, caller, 'token:update', match), _extras: { deduplicated: true } }
-    return { outcome: await commit(vault, caller, writes.set, answer, idempotent), answer }
+    return { outcome: await commit(vault, caller, writes.changes, answer, idempotent), answer }
   })
 }
+
+/** The names of what is patched; the keys of metadata are the caller's own, and not among them. */
+const fieldsOf = (patch: TokenPatch): string[] =>
+  Object.entries(patch).map(([name, value]) => (name === 'metadata' && value !== null ? 'metadata.*' : name))
 
 /** The patched token as it is written: with its fingerprint, the next version and its author. */
 const written = (caller: Caller, before: Token, patched: Token, patch: TokenPatch, now: Instant): Token => {
@@ -64,7 +70,7 @@ const written = (caller: Caller, before: Token, patched: Token, patch: TokenPatc
   }
 }
 
-/** C14: a fingerprint that nothing asks for any more is kept while it still fits the data, unless the patch is about it. */
+/** C14: a fingerprint that nothing asks for any more stays while it fits the data, unless the patch is about it. */
 const fingerprintAfter = (
   caller: Caller,
   { fingerprint }: Token,

@@ -2,7 +2,7 @@ import type { TenantKeys, VaultKeys } from '../../crypto/keys.ts'
 import type { KeyProvider } from '../../keys/key-provider.ts'
 import { unwrapTenantKeys, unwrapVaultKeys } from '../../keys/unwrap-keys.ts'
 import { type Columns, keyRow, tenantRow } from '../../store/columns.ts'
-import { type ArrivingVault, namedColumns } from '../../store/copying.ts'
+import { type CopyTarget, namedColumns } from '../../store/copying.ts'
 import type { KeyRow } from '../../store/rows.ts'
 import { tableNamed } from '../../store/tables.ts'
 import type { CopyFault } from './copy-fault.ts'
@@ -16,15 +16,15 @@ export type CopiedKeys = {
   readonly dead: ReadonlySet<number>
 }
 
-/** A tenant whose keys do not unwrap is reported as a fault of its own; its rows then do not open either. */
+/** Reports a tenant whose keys do not unwrap as a fault of its own. Its rows do not open either. */
 export const loadCopiedKeys = async (
-  destination: ArrivingVault,
+  target: CopyTarget,
   keyProvider: KeyProvider,
   rowsPerPage: number,
 ): Promise<{ keys: CopiedKeys; faults: CopyFault[] }> => {
   const read = async <Row>(name: string, toRow: (columns: Columns) => Row): Promise<Row[]> => {
     const table = tableNamed(name)
-    const reader = destination.read(table)
+    const reader = target.read(table)
     try {
       const rows: Row[] = []
       for (let page = await reader.next(rowsPerPage); page.length > 0; page = await reader.next(rowsPerPage))
@@ -49,7 +49,7 @@ export const loadCopiedKeys = async (
     try {
       tenants.set(tenant, await unwrapTenantKeys(keyProvider, id, wrapped.get(tenant) ?? []))
     } catch {
-      // Throws if the provider is down, since the failure then says nothing about the row.
+      // Throws if the provider is down, because the failure then says nothing about the row.
       await keyProvider.health()
       faults.push({ row: `tenant_keys of tenant ${id}`, problem: 'does not open' })
     }

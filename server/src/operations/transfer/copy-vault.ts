@@ -1,12 +1,7 @@
 import type { KeyProvider } from '../../keys/key-provider.ts'
 import { unwrapVaultKeys } from '../../keys/unwrap-keys.ts'
 import { keyRow } from '../../store/columns.ts'
-import {
-  type ArrivingVault,
-  type CopyPosition,
-  namedColumns,
-  type RestingVault,
-} from '../../store/copying.ts'
+import { type CopyPosition, type CopySource, type CopyTarget, namedColumns } from '../../store/copying.ts'
 import { type Table, tableNamed, tables } from '../../store/tables.ts'
 import type { CopyFault } from './copy-fault.ts'
 import { verifyCopy } from './verify-copy.ts'
@@ -25,22 +20,22 @@ export type CopyResult = {
   readonly copied: number
   /** An earlier run had finished the copy, so this one did nothing. */
   readonly wasDone: boolean
-  /** Rows that do not open or differ from the source. If there are any, the destination cannot be served. */
+  /** Rows that do not open or differ from the source. If there are any, the target cannot be served. */
   readonly faults: readonly CopyFault[]
 }
 
-/** A batch is one transaction at the destination and one page of memory here; 5,000 rows are about 1 MB. */
+/** A batch is one transaction at the target and one page of memory here; 5,000 rows are about 1 MB. */
 const rowsPerBatchDefault = 5_000
 
-type Ends = { readonly source: RestingVault; readonly destination: ArrivingVault }
+type Ends = { readonly source: CopySource; readonly target: CopyTarget }
 
 /**
- * Copies every row of the vault unchanged, resuming where an interrupted copy stopped. The destination can be served only after
- * all of it was read back: every row equal to the source's, every seal opened.
+ * Copies every row of the vault unchanged, and resumes where an interrupted copy stopped. The target can be served only after all
+ * of it was read back: every row equals that of the source, and every seal opens.
  */
 export const copyVault = async ({
   source,
-  destination,
+  target,
   keyProvider,
   report,
   rowsPerBatch = rowsPerBatchDefault,
@@ -52,7 +47,7 @@ export const copyVault = async ({
   await requireMasterKey(source, keyProvider)
   const counts = new Map(tables.map(table => [table.name, source.count(table)]))
   const rows = Object.fromEntries(counts)
-  const { position } = destination
+  const { position } = target
   if (position === 'done') return { rows, copied: 0, wasDone: true, faults: [] }
 
   const all = [...counts.values()].reduce((sum, count) => sum + count, 0)
@@ -64,7 +59,7 @@ export const copyVault = async ({
     }
   }
   let copied = 0
-  const ends = { source, destination }
+  const ends = { source, target }
   const reportCopied = progress('copy')
   for (const table of tables.slice(tableIndex(position))) {
     const skip = position?.table === table.name ? position.rows : 0
@@ -76,12 +71,12 @@ export const copyVault = async ({
     rowsPerPage: rowsPerBatch,
     report: progress('verify'),
   })
-  if (faults.length === 0) await destination.finish(source.lastTenant())
+  if (faults.length === 0) await target.finish(source.lastTenant())
   return { rows, copied, wasDone: false, faults }
 }
 
-/** Finds a wrong key provider before an hour of copying, not after it. */
-const requireMasterKey = async (source: RestingVault, keyProvider: KeyProvider): Promise<void> => {
+/** Finds a wrong key provider before an hour of copying, not after. */
+const requireMasterKey = async (source: CopySource, keyProvider: KeyProvider): Promise<void> => {
   const table = tableNamed('vault_keys')
   const rows = [...source.pages(table, 0, rowsPerBatchDefault)].flat()
   await unwrapVaultKeys(
@@ -98,9 +93,9 @@ const rowsBefore = (position: CopyPosition | undefined, counts: ReadonlyMap<stri
     .slice(0, tableIndex(position))
     .reduce((sum, { name }) => sum + (counts.get(name) ?? 0), position?.rows ?? 0)
 
-/** Reads the next batch while the destination writes the previous one; resolves with the number of rows copied. */
+/** Reads the next batch while the target writes the previous one; resolves with the number of rows copied. */
 const copyTable = async (
-  { source, destination }: Ends,
+  { source, target }: Ends,
   table: Table,
   options: { skip: number; rowsPerBatch: number; report: (rows: number) => void },
 ): Promise<number> => {
@@ -111,7 +106,7 @@ const copyTable = async (
     if (writing !== undefined) report(await writing)
     copied += rows.length
     const position = { table: table.name, rows: skip + copied }
-    writing = destination.append(table, rows, position).then(() => rows.length)
+    writing = target.append(table, rows, position).then(() => rows.length)
     // A failed write throws when it is awaited, unless the source fails first.
     writing.catch(() => {})
   }

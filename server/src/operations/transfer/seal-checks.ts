@@ -2,26 +2,23 @@ import { openReport, openResult } from '../../crypto/data-seal.ts'
 import type { TenantKeys } from '../../crypto/keys.ts'
 import { TamperedError } from '../../domain/tampered-error.ts'
 import * as columns from '../../store/columns.ts'
-import { type ArrivingVault, namedColumns, type PlainRow } from '../../store/copying.ts'
+import { type CopyTarget, namedColumns, type PlainRow } from '../../store/copying.ts'
 import { tableNamed } from '../../store/tables.ts'
 import { openApiKey, openApplication, openTenant } from '../grants/grant-rows.ts'
 import { openTokenRow } from '../tokens/token-rows.ts'
 import type { CopiedKeys } from './copied-keys.ts'
 
-/** Returns the rows that are not as they were sealed. */
+/** Returns the rows that differ from what was sealed. */
 export type SealCheck = (rows: readonly PlainRow[]) => Promise<PlainRow[]>
 
 /** One check per table that holds sealed data. `loadCopiedKeys` checks the wrapped keys, which only the provider opens. */
-export const sealChecks = (
-  keys: CopiedKeys,
-  destination: ArrivingVault,
-): Readonly<Record<string, SealCheck>> => {
+export const sealChecks = (keys: CopiedKeys, target: CopyTarget): Readonly<Record<string, SealCheck>> => {
   const eachRow = (name: string, open: (row: columns.Columns) => unknown): Record<string, SealCheck> => {
     const table = tableNamed(name)
     return { [name]: async rows => rows.filter(row => !opens(() => open(namedColumns(table, row)))) }
   }
   const tenantIdOf = (tenant: number): string => keysOf(keys, tenant).tenantId
-  /** Nobody can open the rows of a deleted tenant, and they are about to be purged, so they are skipped. */
+  /** Skips the rows of deleted tenants. Nobody can open them, and they are about to be purged. */
   const eachRowOfTenants = (name: string, open: (row: columns.Columns, of: TenantKeys) => unknown) =>
     eachRow(name, row => {
       const tenant = Number(row.tenant)
@@ -46,7 +43,7 @@ export const sealChecks = (
           !keys.dead.has(token.tenant) && !opens(() => openTokenRow(token, [], keysOf(keys, token.tenant)))
         )
       }),
-    transients: rows => unopenedTransients(rows, keys, destination),
+    transients: rows => unopenedTransients(rows, keys, target),
   }
 }
 
@@ -54,7 +51,7 @@ export const sealChecks = (
 const unopenedTransients = async (
   rows: readonly PlainRow[],
   keys: CopiedKeys,
-  destination: ArrivingVault,
+  target: CopyTarget,
 ): Promise<PlainRow[]> => {
   const table = tableNamed('transients')
   const transients = rows.map(row => ({ row, transient: columns.transientRow(namedColumns(table, row)) }))
@@ -62,7 +59,7 @@ const unopenedTransients = async (
   for (const [tenant, ofTenant] of Map.groupBy(transients, ({ transient }) => transient.tenant)) {
     if (keys.dead.has(tenant)) continue
     const ids = [...new Set(ofTenant.map(({ transient }) => transient.tokenId))]
-    const tokens = new Map((await destination.getTokens(tenant, ids)).map(token => [token.id, token]))
+    const tokens = new Map((await target.getTokens(tenant, ids)).map(token => [token.id, token]))
     for (const { row, transient } of ofTenant) {
       const token = tokens.get(transient.tokenId)
       if (token === undefined || !opens(() => openTokenRow(token, [transient], keysOf(keys, tenant))))

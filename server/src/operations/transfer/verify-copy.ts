@@ -1,9 +1,9 @@
 import type { KeyProvider } from '../../keys/key-provider.ts'
 import type { Value } from '../../store/columns.ts'
 import {
-  type ArrivingVault,
+  type CopySource,
+  type CopyTarget,
   type PlainRow,
-  type RestingVault,
   rowName,
   type TableReader,
 } from '../../store/copying.ts'
@@ -13,8 +13,8 @@ import type { CopyFault } from './copy-fault.ts'
 import { type SealCheck, sealChecks } from './seal-checks.ts'
 
 type Parts = {
-  readonly source: RestingVault
-  readonly destination: ArrivingVault
+  readonly source: CopySource
+  readonly target: CopyTarget
   readonly rowsPerPage: number
   /** Told how many rows were checked since the last call. */
   readonly report: (rows: number) => void
@@ -24,15 +24,15 @@ type Parts = {
 const faultsMax = 1_000
 
 /**
- * Reads the whole copy back alongside the source, in the same order. Each row must equal the source's bit for bit, and everything
- * sealed must open with the keys that were copied.
+ * Reads the whole copy back next to the source, in the same order. Each row must equal the source's bit for bit, and everything
+ * sealed must open with the copied keys.
  */
 export const verifyCopy = async (
   parts: Parts & { readonly keyProvider: KeyProvider },
 ): Promise<CopyFault[]> => {
-  const { destination, keyProvider, rowsPerPage } = parts
-  const { keys, faults } = await loadCopiedKeys(destination, keyProvider, rowsPerPage)
-  const checks = sealChecks(keys, destination)
+  const { target, keyProvider, rowsPerPage } = parts
+  const { keys, faults } = await loadCopiedKeys(target, keyProvider, rowsPerPage)
+  const checks = sealChecks(keys, target)
   for (const table of tables) {
     if (faults.length >= faultsMax) break
     faults.push(...(await verifyTable(parts, table, checks[table.name])))
@@ -42,11 +42,11 @@ export const verifyCopy = async (
 
 /** Stops at the first page with a difference: after a missing row, all later ones would differ. */
 const verifyTable = async (
-  { source, destination, rowsPerPage, report }: Parts,
+  { source, target, rowsPerPage, report }: Parts,
   table: Table,
   findUnopened: SealCheck = async () => [],
 ): Promise<CopyFault[]> => {
-  const reader = destination.read(table)
+  const reader = target.read(table)
   const faults: CopyFault[] = []
   try {
     for await (const { originals, copies } of pairedPages(source.pages(table, 0, rowsPerPage), reader)) {
@@ -68,12 +68,12 @@ const verifyTable = async (
 
 type PagePair = { readonly originals: readonly PlainRow[]; readonly copies: readonly PlainRow[] }
 
-/** The destination reads the next page while the current one is checked. */
+/** The target reads the next page while the current one is checked. */
 async function* pairedPages(pages: Iterable<PlainRow[]>, reader: TableReader): AsyncGenerator<PagePair> {
   let ahead: Promise<PagePair> | undefined
   for (const originals of pages) {
     const next = reader.next(originals.length).then(copies => ({ originals, copies }))
-    // A failure is thrown when the page's turn comes; until then it must not count as unhandled.
+    // A failure is thrown when the page is needed. Until then it must not count as unhandled.
     next.catch(() => {})
     if (ahead !== undefined) yield await ahead
     ahead = next

@@ -3,25 +3,27 @@ import type { Token } from '../../domain/tokens/token.ts'
 import type { Store } from '../../store/port.ts'
 import { activeCounter } from './counters.ts'
 
-/** C32: tokens that were returned for the first time this month and wait to be counted. A crash may lose a second of them. */
+/**
+ * C32: tokens that were returned for the first time this month and are not counted yet. A crash may lose those of one second.
+ */
 export type ActivityQueue = {
   note(tenantNumber: number, tokens: readonly Token[], now: Instant): void
-  /** Called before a token is removed: if it was read, it counts, and afterwards no row is left to mark. */
+  /** Called before a token is removed. If it was read, it counts, and afterwards no row is left to mark. */
   settle(tenantNumber: number, id: string): Promise<void>
-  /** Of one tenant, or of all. If storage refuses some, the others are counted first. */
+  /** Counts the tokens of one tenant, or of all. If storage refuses some, the others are counted first. */
   flush(tenantNumber?: number): Promise<number>
 }
 
 type UncountedTokens = { readonly tenantNumber: number; readonly month: number; readonly ids: Set<string> }
 
 const idsPerCommit = 500
-/** Some 50 MB. While storage takes no writes, reads beyond these go uncounted instead of filling memory. */
+/** About 50 MB. While storage takes no writes, further reads go uncounted instead of filling memory. */
 const idsWaitingMax = 500_000
 
 export const activityQueue = (store: Store): ActivityQueue => {
   const waiting = new Map<string, UncountedTokens>()
   let idsWaiting = 0
-  /** What was last asked for, of each tenant. */
+  /** The latest flush of each tenant. */
   const flushing = new Map<number, Promise<number>>()
 
   const mark = (tenant: number, month: number, ids: readonly string[]): Promise<unknown> =>
@@ -33,7 +35,7 @@ export const activityQueue = (store: Store): ActivityQueue => {
       log: null,
     })
 
-  /** An id leaves the queue only once it is stored, so a storage failure loses none. Says how many have left. */
+  /** Removes ids from the queue once they are stored, so a storage failure loses none. Returns how many were removed. */
   const forget = (ids: Set<string>, stored: readonly string[]): number => {
     const gone = stored.filter(id => ids.delete(id)).length
     idsWaiting -= gone
@@ -54,7 +56,7 @@ export const activityQueue = (store: Store): ActivityQueue => {
     return marked
   }
 
-  /** One after the other: a caller that asks while a flush is under way also waits for what that flush took. */
+  /** Flushes one after another. A caller that asks during a flush waits for that flush, too. */
   const flushOne = (tenantNumber: number): Promise<number> => {
     const write = (): Promise<number> => writeDown(tenantNumber)
     const next = (flushing.get(tenantNumber) ?? Promise.resolve(0)).then(write, write)
@@ -66,7 +68,7 @@ export const activityQueue = (store: Store): ActivityQueue => {
     return next
   }
 
-  /** Side by side: a tenant whose row somebody holds keeps no other waiting. */
+  /** Flushes all tenants at once, so that a tenant with a locked row keeps no other waiting. */
   const flushAll = async (): Promise<number> => {
     const tenants = new Set(flushing.keys())
     for (const { tenantNumber } of waiting.values()) tenants.add(tenantNumber)
@@ -90,7 +92,8 @@ export const activityQueue = (store: Store): ActivityQueue => {
       }
     },
     settle: async (tenantNumber, id) => {
-      // Alone: others of the tenant may have to wait for somebody. A flush under way that takes it too counts it no second time.
+      // Alone, because other tokens of the tenant may have to wait for a lock. If a flush in progress takes the id too, it is not
+      // counted twice.
       for (const { tenantNumber: owner, month, ids } of [...waiting.values()]) {
         if (owner !== tenantNumber || !ids.has(id)) continue
         await mark(tenantNumber, month, [id])

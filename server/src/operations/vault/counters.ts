@@ -1,10 +1,12 @@
-/** Names of the kept counters. They move with the writes, and lists and reports read them. */
+/** Names of the kept counters. Counters move with the writes; lists and reports read them. */
 export const typeCounter = (type: string): string => `type:${type}`
 export const containerCounter = (term: Uint8Array): string => `container:${Buffer.from(term).toString('hex')}`
-/** Counts tokens that lie in several containers. While there are none, the counts of two containers may be added. */
+/** Counts tokens in several containers. While there are none, the counts of two containers may be added. */
 export const severalContainersCounter = 'several-containers'
 
-/** Remembers the last name: nearly every write counts in the same month and by the same key version as the one before. */
+/**
+ * Remembers the last name, because nearly every write counts in the same month and with the same key version as the one before.
+ */
 const named = (prefix: string): ((number: number) => string) => {
   let known = { number: Number.NaN, name: '' }
   return number => {

@@ -1,15 +1,15 @@
 import type { Instant } from '../../domain/time/instant.ts'
 
-/** The latest use of each key since it was last written down. */
+/** The latest use of each key since uses were last stored. */
 export type KeyUses = {
   note(hash: Uint8Array, at: Instant): void
-  /** When the key was last used, given when storage says that it was. */
+  /** When the key was last used, given the last use in storage. */
   latest(hash: Uint8Array, stored: Instant | null): Instant | null
   take(): { hash: Uint8Array; at: Instant }[]
 }
 
 export const keyUses = (): KeyUses => {
-  // Callers are cached, so a key nearly always comes with the same hash object, which need not be turned into text here.
+  // Callers are cached, so a key nearly always comes with the same hash object. So hashes need not become text here.
   let uses = new Map<Uint8Array, Instant>()
   return {
     note: (hash, at) => {

@@ -1,8 +1,8 @@
 import { pace } from '../../domain/pace.ts'
 
 /**
- * The newest data key that a rekey has made, which is to seal all tokens that no later key has sealed. A key that was made because
- * the one before it had sealed enough leaves older rows as they are. Undefined if there was no rekey.
+ * The newest data key made by a rekey, which must seal all tokens that no later key has sealed. A key that was made because the
+ * previous one had sealed enough leaves older rows as they are. Undefined if there was no rekey.
  */
 export const rekeyedVersion = (
   currentDataVersion: number,

@@ -7,7 +7,7 @@ import { pagesOfEntries } from './pages.ts'
 import { isUnchanged, sealedNow } from './sealed-rows.ts'
 import type { ExtraEntry, Tell } from './verification.ts'
 
-/** Opens the token of every entry, so it runs only if there are more entries than tokens account for. */
+/** Opens the token of every entry. So it runs only if there are more entries than the tokens should have. */
 export const findExtraEntries = async (vault: Vault, tenant: UnlockedTenant, tell: Tell): Promise<void> => {
   for await (const page of pagesOfEntries(vault, tenant, tokensPerPage)) {
     const ids = [...new Set(page.map(({ tokenId }) => tokenId))]
@@ -22,7 +22,8 @@ export const findExtraEntries = async (vault: Vault, tenant: UnlockedTenant, tel
     const gone = new Set(await vault.store.findAbsentTerms(tenant.tenantNumber, suspects))
     const now = await sealedNow(vault, tenant, suspects)
     const extra = suspects.flatMap((entry): ExtraEntry[] => {
-      // Undefined for a token that is gone, and for one whose row does not open: its entries stay, because the row is there.
+      // Undefined both for a missing token and for one whose row does not open. The entries of the second stay, because its row
+      // is there.
       const then = expected.get(entry.tokenId)?.sealed
       const isExtra = !gone.has(entry) && isUnchanged(then, now.get(entry.tokenId))
       return isExtra ? [{ ...entry, sealed: then ?? null }] : []
@@ -31,6 +32,8 @@ export const findExtraEntries = async (vault: Vault, tenant: UnlockedTenant, tel
   }
 }
 
-/** The key of an entry. An entry with a wrong expiry, tag or signature is not extra: `missing` has it with the right values. */
+/**
+ * The key of an entry. An entry with a wrong expiry, tag or signature is not extra: `missing` lists it with the right values.
+ */
 const entryName = ({ term, createdAt }: IndexEntry): string =>
   `${createdAt} ${Buffer.from(term).toString('base64')}`

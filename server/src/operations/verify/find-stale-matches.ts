@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextIteration } from 'node:timers/promises'
 import type { MatchRow } from '../../store/rows.ts'
 import { matchOf, sameMatch } from '../tokens/deduplication/match.ts'
 import { tokensPerPage } from '../tokens/token-pages.ts'
@@ -30,6 +30,6 @@ export const findStaleMatches = async (vault: Vault, tenant: UnlockedTenant, tel
     await tell({ matches })
     if (page.length < tokensPerPage) return
     after = page.at(-1)
-    await nextTurn()
+    await nextIteration()
   }
 }

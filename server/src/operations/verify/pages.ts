@@ -1,11 +1,11 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextIteration } from 'node:timers/promises'
 import { startOfOwnIds } from '../../domain/tokens/token-id.ts'
 import type { IndexEntry, TokenRow } from '../../store/rows.ts'
 import type { UnlockedTenant, Vault } from '../vault/vault.ts'
 
 /**
  * A few tokens from each of many random moments since the tenant was created. Ids made by the vault begin with their time, so a
- * moment tells where in the order of ids to start.
+ * moment determines a start in the order of ids.
  */
 export async function* pagesOfSome(
   vault: Vault,
@@ -38,6 +38,6 @@ export async function* pagesOfEntries(
     if (page.length === 0) return
     yield page
     after = page.at(-1)
-    await nextTurn()
+    await nextIteration()
   }
 }

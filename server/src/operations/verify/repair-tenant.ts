@@ -3,9 +3,10 @@ import type { UnlockedTenant, Vault } from '../vault/vault.ts'
 import type { DeadField, Differences, ExtraEntry, MissingEntry } from './verification.ts'
 
 /**
- * Repairs what a page of a verification found: brings storage in line with the opened tokens. A token is repaired only while its row is
- * the one that was verified. A counter is moved by its difference, which later writes do not change. Rows that do not open stay. A
- * transient field that does not open is dropped: it keeps its token from being shown, and would be gone within the hour anyway.
+ * Repairs what a page of a verification found: storage is made to agree with the opened tokens. A token is repaired only while
+ * its row is the one that was verified. A counter is moved by its difference, which later writes do not change. Rows that do not
+ * open stay. A transient field that does not open is dropped: it keeps its token from being shown, and would be gone within the
+ * hour anyway.
  */
 export const repairTenant = async (
   { store }: Vault,
@@ -40,7 +41,7 @@ export const repairTenant = async (
   })
 }
 
-/** Works in groups, because write sets that are handed over together share a commit. */
+/** Works in groups, because write sets that are submitted together share a commit. */
 const inGroups = async <T>(all: readonly T[], work: (one: T) => Promise<unknown>): Promise<void> => {
   const groupSize = 500
   for (let at = 0; at < all.length; at += groupSize)

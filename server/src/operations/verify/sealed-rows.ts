@@ -11,6 +11,6 @@ export const sealedNow = async (
   return new Map(rows.map(({ id, sealed }) => [id, sealed]))
 }
 
-/** Whether a row is unchanged: no two writes seal to the same bytes. Undefined stands for a row that is not there. */
+/** Whether a row is unchanged. No two writes seal to the same bytes. Undefined stands for a missing row. */
 export const isUnchanged = (then: Uint8Array | undefined, now: Uint8Array | undefined): boolean =>
   then === undefined || now === undefined ? then === now : Buffer.compare(then, now) === 0

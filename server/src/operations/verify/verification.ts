@@ -1,6 +1,6 @@
 import type { IndexEntry, MatchRow } from '../../store/rows.ts'
 
-/** Where storage differs from what the opened tokens say, as far as one page of it tells. */
+/** Where storage differs from the opened tokens, as far as one page of it shows. */
 export type Differences = {
   /** Tokens whose rows do not open. */
   readonly unreadable?: readonly string[]
@@ -12,7 +12,7 @@ export type Differences = {
   readonly counters?: readonly WrongCounter[]
 }
 
-/** Is told of differences as they are found: a badly damaged vault has more of them than memory has room for. */
+/** Gets differences as they are found, because a badly damaged vault has more than fit in memory. */
 export type Tell = (found: Differences) => Promise<void>
 
 /** A transient field that does not open, of a token that does. No answer can show that token. */
@@ -28,7 +28,7 @@ export type WrongCounter = { readonly name: string; readonly stored: number; rea
 
 const tokensMax = 10_000
 
-/** The tokens that something is wrong with, up to as many as are worth counting. */
+/** The tokens with a fault, up to a number worth counting. */
 export class AffectedTokens {
   readonly #ids = new Set<string>()
   #areMore = false
@@ -51,7 +51,7 @@ export class AffectedTokens {
     else this.#areMore ||= !this.#ids.has(id)
   }
 
-  /** Those that the other, a later look, does not have. */
+  /** Those that the other, later one does not have. */
   without(other: AffectedTokens): AffectedTokens {
     const left = new AffectedTokens()
     for (const id of this.#ids) if (!other.#ids.has(id)) left.add(id)
@@ -62,7 +62,7 @@ export class AffectedTokens {
 
 const kinds = ['deadFields', 'missing', 'extra', 'matches'] as const
 
-/** All differences of a tenant, as a report has them. */
+/** All differences of a tenant, in the form of a report. */
 export class Verification {
   readonly unreadable = new AffectedTokens()
   readonly deadFields = new AffectedTokens()
@@ -70,9 +70,9 @@ export class Verification {
   readonly extra = new AffectedTokens()
   readonly matches = new AffectedTokens()
   wrongCounters = 0
-  /** How many tokens no data key seals that is as new as the last rekey. */
+  /** How many tokens are sealed with a data key older than the last rekey. */
   notRekeyed = 0
-  /** The tenant was written to meanwhile, so its counters could not be judged. */
+  /** Somebody wrote to the tenant during the verification, so its counters could not be judged. */
   wasWritten = false
 
   note(found: Differences): void {

@@ -19,7 +19,7 @@ export const wasWrittenBetween = (before: Counters, after: Counters): boolean =>
   return text(before) !== text(after)
 }
 
-/** How many of the tokens are sealed by a data key from before the last rekey. */
+/** How many of the tokens are sealed with a data key from before the last rekey. */
 export const countNotRekeyed = (
   { currentDataVersion }: TenantKeys,
   { seals }: Pick<TokenSums, 'seals'>,
@@ -33,8 +33,8 @@ export const countNotRekeyed = (
 }
 
 /**
- * Seal counters only grow, so each must be at least the number of rows that its key has sealed. Monthly activity cannot be counted
- * from the tokens: it starts again at zero if it is below, which is also how a counter is read that holds no number.
+ * Seal counters only grow, so each must be at least the number of rows that its key has sealed. Monthly activity cannot be
+ * counted from the tokens. If it is below zero, it starts again at zero, as does a counter that holds no number.
  */
 export const wrongCounters = (
   { counted, seals }: Pick<TokenSums, 'counted' | 'seals'>,

@@ -8,8 +8,8 @@ import { countNotRekeyed, wasWrittenBetween, wrongCounters } from './verify-coun
 import { verifyTokens } from './verify-tokens.ts'
 
 /**
- * Verifies everything a tenant has, page by page, while other requests keep writing. A difference counts only if the token's row is
- * still the same after the difference was found. `repair` gets the differences of a page before the next page is read.
+ * Verifies everything that a tenant has, page by page, while other requests write. A difference counts only if the token's row is
+ * unchanged after it was found. `repair` gets the differences of a page before the next page is read.
  */
 export const verifyTenant = async (
   vault: Vault,
@@ -22,7 +22,7 @@ export const verifyTenant = async (
     await repair(found)
   }
   const before = await vault.store.listCounters(tenant.tenantNumber)
-  // Before any is repaired, so that a lost index is not gone through again as soon as it is back.
+  // Before any repair: otherwise a lost index would be searched again as soon as it is back.
   const entries = await countEntries(vault, tenant)
   const tokens = await verifyTokens(vault, tenant, pagesOfAll(vault, tenant), tell)
   if (entries !== tokens.entries) await findExtraEntries(vault, tenant, tell)

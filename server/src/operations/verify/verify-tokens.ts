@@ -1,7 +1,6 @@
 import { sealedKeyVersion } from '../../crypto/aead.ts'
 import type { IndexEntry, TokenRow } from '../../store/rows.ts'
-import { entriesOf } from '../tokens/index-entries.ts'
-import { categoryOf } from '../tokens/token-category.ts'
+import { categoryOf, entriesOf } from '../tokens/index-entries.ts'
 import { openIfWhole } from '../tokens/token-rows.ts'
 import { sealsCounter } from '../vault/counters.ts'
 import type { UnlockedTenant, Vault } from '../vault/vault.ts'
@@ -14,7 +13,7 @@ export type TokenSums = {
   readonly counted: Map<string, number>
   /** How many rows each data key has sealed. */
   readonly seals: Map<string, number>
-  /** How many of the index entries that the tokens should have are there. */
+  /** How many of the tokens' index entries exist. */
   readonly entries: number
 }
 
@@ -60,7 +59,7 @@ export const verifyTokens = async (
   return { counted, seals, entries }
 }
 
-/** A verification takes long: a data key that was made meanwhile may have sealed some of the rows. */
+/** A verification takes long, and a data key made meanwhile may have sealed some of the rows. */
 const withKeysOf = async (
   vault: Vault,
   tenant: UnlockedTenant,
@@ -69,7 +68,7 @@ const withKeysOf = async (
   const { tenantNumber, keys } = tenant
   const isKnown = ({ sealed }: TokenRow): boolean => keys.data.has(sealedKeyVersion(sealed) ?? 0)
   if (rows.every(isKnown)) return tenant
-  return { tenantNumber, keys: await vault.keyring.lookAgain(tenantNumber, keys.tenantId) }
+  return { tenantNumber, keys: await vault.keyring.readAgain(tenantNumber, keys.tenantId) }
 }
 
 /** The entries whose token's row is still the one that was opened. */

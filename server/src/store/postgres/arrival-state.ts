@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import type { CopyPosition } from '../copying.ts'
-import { IncompleteVaultError } from '../sql/look.ts'
+import { IncompleteVaultError } from '../sql/inspection.ts'
 
 /**
  * One row, next to the vault's tables: which vault was copied into this database, and how far the copy has come. It is

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { ConnectionOptions } from 'node:tls'
 import type pg from 'pg'
 import type { DatabaseAddress } from './database-url.ts'
-import type { Succession } from './succession.ts'
+import type { Failover } from './failover.ts'
 
 export type ConnectionSettings = {
   readonly address: DatabaseAddress
@@ -16,7 +16,7 @@ export type ConnectionSettings = {
   /** How long a transaction may sit idle. If its COMMIT is lost on the way, the server holds its locks for this long. */
   readonly standstillMaxMs?: number
   /** Shared by all connections that must agree on the primary. */
-  readonly succession?: Succession
+  readonly failover?: Failover
 }
 
 /** The name under which servers list our connections. */

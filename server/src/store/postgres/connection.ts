@@ -3,8 +3,8 @@ import type { Columns } from '../columns.ts'
 import { StoreUnavailableError } from '../port.ts'
 import { type ConnectionSettings, clientConfig } from './client-config.ts'
 import { closeOnUnreadable } from './close-on-unreadable.ts'
+import { Failover } from './failover.ts'
 import { endsConnection } from './failures.ts'
-import { Succession } from './succession.ts'
 
 export type QueryAnswer<Row = Columns> = {
   readonly command: string
@@ -33,7 +33,7 @@ const inFlightMax = 1_000
  */
 export class Connection {
   readonly #settings: ConnectionSettings
-  readonly #succession: Succession
+  readonly #failover: Failover
   readonly #onOpen: (client: pg.Client) => Promise<unknown>
   #client: Promise<pg.Client> | undefined
   #opened: pg.Client | undefined
@@ -46,7 +46,7 @@ export class Connection {
     onOpen: (client: pg.Client) => Promise<unknown> = async () => {},
   ) {
     this.#settings = settings
-    this.#succession = settings.succession ?? new Succession()
+    this.#failover = settings.failover ?? new Failover()
     this.#onOpen = onOpen
   }
 
@@ -134,8 +134,8 @@ export class Connection {
   async #connect(): Promise<pg.Client> {
     const { hosts } = this.#settings.address
     let failure: unknown
-    for (const place of this.#succession.inOrder(hosts)) {
-      const client = new pg.Client(clientConfig(this.#settings, place))
+    for (const host of this.#failover.inOrder(hosts)) {
+      const client = new pg.Client(clientConfig(this.#settings, host))
       closeOnUnreadable(client)
       client.on('error', () => this.#forget(client))
       client.on('end', () => this.#forget(client))
@@ -147,10 +147,10 @@ export class Connection {
              replace(current_setting('synchronous_commit'), 'off', 'on'), false)`,
         )
         if (rows[0]?.standby === true) throw new UnfitServerError('the server is a standby')
-        if (hosts.length > 1 && !(await this.#succession.accept(client, place))) throw replaced()
+        if (hosts.length > 1 && !(await this.#failover.accept(client, host))) throw replaced()
         await this.#onOpen(client)
         // A takeover closes the connections that are open. This one was not open yet.
-        if (this.#succession.isReplaced(client)) throw replaced()
+        if (this.#failover.isReplaced(client)) throw replaced()
         return client
       } catch (error) {
         failure = error

@@ -9,13 +9,13 @@ import type { ConnectionSettings } from './client-config.ts'
 import { Connection } from './connection.ts'
 import { counterReads } from './counter-reads.ts'
 import { isDistributed } from './distribute.ts'
+import { Failover } from './failover.ts'
 import { unavailable } from './failures.ts'
 import { GrantsWatch } from './grants-watch.ts'
 import { migrate, migrateDistributed, schemaState } from './migrate.ts'
 import { ReadPool } from './read-pool.ts'
 import { readingSide } from './reading-side.ts'
 import { standaloneWrites } from './standalone-writes.ts'
-import { Succession } from './succession.ts'
 import { tokenReads } from './token-reads.ts'
 import { zeroCounters } from './zero-counters.ts'
 
@@ -37,9 +37,9 @@ export const openPostgres = async (
   { poolSize, standstillMaxMs = usualStandstillMs, ...given }: PostgresSettings,
   neighbours?: Neighbours,
 ): Promise<Store> => {
-  const succession = new Succession()
-  const isSharded = await prepare({ ...given, succession })
-  const settings = { ...given, succession, plansPerValue: isSharded, standstillMaxMs }
+  const failover = new Failover()
+  const isSharded = await prepare({ ...given, failover })
+  const settings = { ...given, failover, plansPerValue: isSharded, standstillMaxMs }
   const standaloneConnection = new Connection(settings)
   const writers = Array.from({ length: Math.max(1, Math.min(4, Math.floor(poolSize / 3))) }, () => ({
     connection: new Connection(settings),
@@ -55,7 +55,7 @@ export const openPostgres = async (
     if (given.address.hosts.length > 1) abandonAll()
   })
   const lines = [watch, pool, standaloneConnection, ...writing]
-  succession.onTakeover(abandonAll)
+  failover.onTakeover(abandonAll)
   /** Its own connection or, if the server grants no more of them, any that is open. */
   const writable = async (own: Connection): Promise<Connection> => {
     const other = (): Connection | undefined => writing.find(({ isOpen }) => isOpen) ?? pool.open
@@ -71,10 +71,10 @@ export const openPostgres = async (
   }
   const zeros = zeroCounters(() => writable(standaloneConnection))
   const queue = new CommitQueue(
-    async (sets, lane) => {
-      const ofLane = writers[lane]
-      if (ofLane === undefined) throw new Error('there is no such lane')
-      const { connection, counterShard } = ofLane
+    async (sets, position) => {
+      const own = writers[position]
+      if (own === undefined) throw new Error('there is no such writer')
+      const { connection, counterShard } = own
       try {
         const writer = new BatchWriter(await writable(connection), { counterShard, isSharded })
         const results = await writer.commit(sets)
@@ -84,7 +84,7 @@ export const openPostgres = async (
         throw unavailable('storage cannot be written', error)
       }
     },
-    { lanes: writers.length, oneTenant: isSharded },
+    { inFlightMax: writers.length, oneTenant: isSharded },
   )
   await watch.start()
   neighbours?.onGrantsChanged(() => watch.changed())

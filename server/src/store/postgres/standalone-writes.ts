@@ -206,7 +206,7 @@ export const standaloneWrites = (
       await run({
         text: `
           INSERT INTO vault_keys (purpose, version, wrapped)
-          SELECT * FROM unnest($1::text[], $2::bigint[], $3::bytea[]) WHERE NOT EXISTS (SELECT FROM vault_keys)
+          SELECT * FROM unnest($1::text[], $2::bigint[], $3::bytea[])
           ON CONFLICT DO NOTHING`,
         values: [
           keys.map(({ purpose }) => purpose),

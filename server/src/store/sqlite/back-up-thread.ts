@@ -1,7 +1,7 @@
 import { workerData } from 'node:worker_threads'
 import { type BackUp, flush } from './back-up.ts'
 import { openFile, openToRead, withoutForeignCode } from './open-database.ts'
-import { requireOwnSchema } from './own-schema.ts'
+import { requireOwnSchema } from './own-storage.ts'
 
 const copy = ({ path, to }: BackUp): void => {
   const database = openToRead(path)

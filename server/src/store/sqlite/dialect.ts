@@ -1,6 +1,6 @@
 import type { Dialect } from '../sql/dialect.ts'
 import { tokenColumns } from '../sql/statements.ts'
-import { hasOneOfIds } from './reading/rows-by-id.ts'
+import { hasOneOfIds } from './row-number.ts'
 
 export const sqliteDialect: Dialect = {
   // Looks rows up by the number derived from the id. A row with a different number comes back empty, with its id after

@@ -26,7 +26,7 @@ export const openDatabase = (
   turnOnLog(database, lockWaitMs)
   const cacheKiB = isWriter ? 16_384 : 32_768
   // secure_delete overwrites deleted bytes (C11); temp_store keeps sorter spills off the disk. The log may grow to 32
-  // MiB before a commit must do a checkpoint; `fold-log.ts` does one long before.
+  // MiB before a commit must do a checkpoint; `checkpoints.ts` does one long before.
   database.exec(`
     PRAGMA synchronous = FULL;
     PRAGMA secure_delete = ON;
@@ -43,7 +43,7 @@ const ownTriggers: ReadonlySet<string | null> = new Set(['transients_wiped', 'te
 /**
  * A database file can hold code: anyone able to write to it could plant a trigger that keeps a copy of deleted rows, or a view in
  * place of a table. The engine refuses every statement that would run such code ("not authorized"). This check knows triggers only by
- * name; `own-schema.ts` compares their text.
+ * name; `own-storage.ts` compares their text.
  */
 export const withoutForeignCode = (database: DatabaseSync): DatabaseSync => {
   database.setAuthorizer((_action, _what, _column, _schema, from) =>

@@ -1,4 +1,6 @@
+import type { DatabaseSync } from 'node:sqlite'
 import { ownIdToleranceMs } from '../../domain/tokens/token-id.ts'
+import type { Sql } from '../sql/dialect.ts'
 
 const idLength = 36
 /** 1 January 2020: counted from here, milliseconds and counter fit the 53 bits of a safe integer until 2089. */
@@ -39,3 +41,25 @@ const digits: readonly (number | undefined)[] = Array.from({ length: 128 }, (_, 
   const digit = '0123456789abcdef'.indexOf(String.fromCharCode(code))
   return digit < 0 ? undefined : digit
 })
+
+/** Adds `row_number_of(id)` to SQL: the row number derived from an id. */
+export const withRowNumbers = (database: DatabaseSync): DatabaseSync => {
+  database.function('row_number_of', { deterministic: true }, id => rowNumberOf(String(id)))
+  return database
+}
+
+/**
+ * The condition that a token's row `table` has one of the ids. Each is looked up by its number, or else in the index of
+ * ids.
+ */
+export const hasOneOfIds = (table: 'k' | 't', tenant: number, ids: readonly string[]): Sql => {
+  if (ids.length === 0) return { sql: `${table}.rowid IN ()`, values: [] }
+  // `column1` is SQLite's name for the values listed by VALUES. The `+` keeps SQLite from using the index of ids at once.
+  return {
+    sql: `${table}.rowid IN (SELECT coalesce(
+      (SELECT r.rowid FROM tokens r WHERE r.rowid = row_number_of(column1) AND +r.tenant = ? AND r.token_id = column1),
+      (SELECT r.rowid FROM tokens r WHERE r.tenant = ? AND r.token_id = column1))
+      FROM (VALUES ${ids.map(() => '(?)').join()}))`,
+    values: [tenant, tenant, ...ids],
+  }
+}

@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite'
 import type { SchemaDifference } from '../sql/migration.ts'
 import { migrate } from './migrate.ts'
 import { openToRead } from './open-database.ts'
-import { foreignParts } from './own-schema.ts'
+import { foreignParts } from './own-storage.ts'
 
 export const compareSqliteSchema = (path: string): SchemaDifference => {
   const expected = new DatabaseSync(':memory:')

@@ -6,23 +6,22 @@ import { engineReason, unwritable } from './engine-reason.ts'
 import { grantsEpoch } from './grants-epoch.ts'
 import { migrate } from './migrate.ts'
 import { lockWaitDefaultMs, openDatabase } from './open-database.ts'
-import { requireOwnSchema } from './own-schema.ts'
+import { requireOwnSchema, storageGuard } from './own-storage.ts'
 import { accessReads } from './reading/access-reads.ts'
 import { counterReads } from './reading/counter-reads.ts'
+import type { SharedSnapshot } from './reading/reading-side.ts'
 import { readingSide } from './reading/reading-side.ts'
-import { withRowNumbers } from './reading/rows-by-id.ts'
 import { settledReads } from './reading/settled-reads.ts'
-import type { SharedSnapshot } from './reading/shared-snapshot.ts'
 import { tokenReads } from './reading/token-reads.ts'
-import { askedWriting, type Writer } from './writing/asked-writing.ts'
+import { withRowNumbers } from './row-number.ts'
 import { sealParts } from './writing/sealed-sets.ts'
 import type { StandaloneArgs, StandaloneName, StandaloneResult } from './writing/standalone-writes.ts'
-import { storageGuard } from './writing/storage-guard.ts'
-import { threadedWriting } from './writing/threaded-writing.ts'
+import { threadWriter } from './writing/thread-writer.ts'
+import { type Writer, writerClient } from './writing/writer-client.ts'
 import { inlineWriting, type WritingSide } from './writing/writing-side.ts'
 
 /** A batch may wait behind batches of other workers. Sets that come meanwhile can join the same commit if they are sent as well. */
-const lanesToShared = 3
+const inFlightToShared = 3
 
 /** How many blocks of a log are deleted in one transaction, while other writes wait. */
 const cutAtOnce = 100
@@ -49,7 +48,7 @@ export const openSqlite = ({
   const writer =
     writing === 'inline'
       ? inlineWriting(options)
-      : askedWriting(writing === 'thread' ? threadedWriting(options) : writing)
+      : writerClient(writing === 'thread' ? threadWriter(options) : writing)
   const requireOwnStorage = storageGuard(database)
   const reader = readingSide(database)
   const { snapshot } = reader
@@ -67,7 +66,7 @@ export const openSqlite = ({
       }
     }
   }
-  const queue = new CommitQueue(commit, { lanes: typeof writing === 'string' ? 1 : lanesToShared })
+  const queue = new CommitQueue(commit, { inFlightMax: typeof writing === 'string' ? 1 : inFlightToShared })
 
   return {
     commit: set => queue.add(set),
@@ -79,7 +78,7 @@ export const openSqlite = ({
       if (after === undefined) await settled.settleAll()
       return shared.scanTerms(tenant, after, limit)
     },
-    ...standaloneInTurn(writer, queue, snapshot),
+    ...standaloneWrites(writer, queue, snapshot),
     health: async () => {
       await shared.health()
       requireOwnStorage()
@@ -94,7 +93,7 @@ export const openSqlite = ({
   }
 }
 
-const standaloneInTurn = (
+const standaloneWrites = (
   writer: WritingSide,
   queue: CommitQueue,
   snapshot: SharedSnapshot,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextIteration } from 'node:timers/promises'
 import type { Store } from '../../../src/store/port.ts'
 import type { Effect, Outcome } from '../../../src/store/write-set.ts'
 import { madeTenantLog } from '../../rig/log-parts.ts'
@@ -127,10 +127,10 @@ export const grantContract = (open: OpenStore): void => {
       const other = await rig.again()
       const [here, there] = [rig.store.grantsEpoch(), other.grantsEpoch()]
       await change(tenant, 1, [])
-      await nextTurn()
+      await nextIteration()
       assert.ok(rig.store.grantsEpoch() > here)
       const deadline = performance.now() + 1_000
-      while (other.grantsEpoch() === there && performance.now() < deadline) await nextTurn()
+      while (other.grantsEpoch() === there && performance.now() < deadline) await nextIteration()
       assert.ok(other.grantsEpoch() > there)
 
       // A connection opened since: the others may hear of the same change once more.
@@ -138,7 +138,7 @@ export const grantContract = (open: OpenStore): void => {
       const before = third.grantsEpoch()
       assert.deepEqual(await change(tenant, 1, []), revised)
       await rig.write(insertion(tenant, [{ row: tokenRow(tenant, 'a token'), terms: [] }]))
-      await nextTurn()
+      await nextIteration()
       assert.equal(third.grantsEpoch(), before, 'what changed no grant leaves it alone')
     })
   })

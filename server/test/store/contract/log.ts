@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextIteration } from 'node:timers/promises'
 import type { Store } from '../../../src/store/port.ts'
 import type { LogBlockRow, LogTreeRow } from '../../../src/store/rows.ts'
 import { operatorLog } from '../../../src/store/rows.ts'
@@ -296,7 +296,7 @@ export const logContract = (open: OpenStore): void => {
       while (!isDone) {
         await follow()
         // Reads of the embedded engine would leave no turn of the event loop to the answers of its writer.
-        await nextTurn()
+        await nextIteration()
       }
       await writes
       while (seen.length < 150) await follow()

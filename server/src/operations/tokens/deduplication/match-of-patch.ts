@@ -5,11 +5,9 @@ import { Secret } from '../../../domain/secret.ts'
 import type { Token } from '../../../domain/tokens/token.ts'
 import type { Match } from '../../../store/write-set.ts'
 import type { Caller, Vault } from '../../vault/vault.ts'
-import { fingerprintFor } from '../token-fingerprint.ts'
 import type { TokenWrites } from '../token-writes.ts'
-import { claimMatch } from './claim-match.ts'
-import { findMatch } from './find-match.ts'
-import { isDeduplicated, matchOf, sameMatch } from './match.ts'
+import { fingerprintFor, isDeduplicated, matchOf, sameMatch } from './match.ts'
+import { claimMatch, findMatch } from './match-holder.ts'
 
 type Change = Pick<JudgedPatch, 'knowsData'> & {
   readonly before: Token
@@ -18,12 +16,11 @@ type Change = Pick<JudgedPatch, 'knowsData'> & {
 }
 
 /**
- * C15: finds another token that this patch would make a duplicate of. If there is none, the patched token claims the match. Tokens
- * that stood for the same value before stay two: one of them had no fingerprint, because the tenant's settings did not ask for
- * any, or was blind, and a caller with reveal could not set its mask again (C13) if the other came back instead.
- *
- * A token made before deduplication was in force has claimed nothing. It does so when its expiry is moved: it may have expired by
- * the time of the commit, and an equal token been created.
+ * C15: finds another token of which this patch would make a duplicate. If there is none, the patched token claims the match.
+ * Tokens that already stood for the same value stay two. One of them had no fingerprint, because the tenant's settings did not
+ * ask for any, or was blind. If the answer were the other token, a caller with reveal could not set its mask again (C13). A token
+ * made before deduplication was in force has claimed nothing. It does so when its expiry moves: it may have expired by the time
+ * of the commit, and an equal token may have been created.
  */
 export const findMatchOrClaim = async (
   vault: Vault,
@@ -48,15 +45,15 @@ export const findMatchOrClaim = async (
   return undefined
 }
 
-/** The match that a token would stand for if it were written again as it is, by a caller with reveal. */
+/** The match that the token would have if a caller with reveal wrote it again unchanged. */
 const matchAsOfNow = (caller: Caller, token: Token): Match | undefined => {
   const fingerprint = fingerprintFor(caller, token)
   return fingerprint === undefined ? undefined : matchOf(caller, { ...token, fingerprint, blind: {} })
 }
 
 /**
- * C13: whether a match tells the caller no more than that its own data, or all of the stored data, exists a second time. After a
- * patch that keeps part of the data, a match would disclose that part: with the salt removed, which of ten thousand PINs it is.
+ * C13: whether a match tells the caller only that its own data, or all of the stored data, exists a second time. If the patch
+ * keeps a part of the data, a match would disclose that part: with the salt removed, which of ten thousand PINs it is.
  */
 const isOwnMatch = (caller: Caller, { before, after, patch, knowsData }: Change): boolean => {
   if (knowsData || patch.data === undefined || replacesData(patch)) return true

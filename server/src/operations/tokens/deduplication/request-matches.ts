@@ -2,18 +2,17 @@ import type { Token } from '../../../domain/tokens/token.ts'
 import type { Match } from '../../../store/write-set.ts'
 import type { Caller, Vault } from '../../vault/vault.ts'
 import type { TokenWrites } from '../token-writes.ts'
-import { claimMatch } from './claim-match.ts'
-import { findMatch } from './find-match.ts'
 import { matchName } from './match.ts'
+import { claimMatch, findMatch } from './match-holder.ts'
 
-/** Deduplication within one request (C15): the values of a payload may match stored tokens, and one another. */
+/** Deduplication within one request (C15): values of a payload may match stored tokens, and each other. */
 export class RequestMatches {
   readonly #vault: Vault
   readonly #caller: Caller
   readonly #writes: TokenWrites
   /** The first new token of the request for each match. */
   readonly #new = new Map<string, Token>()
-  /** Which token stands for a match is decided once: a second look at storage might find another one (C15.10). */
+  /** Which token stands for a match is decided once: a second search could find another one (C15.10). */
   readonly #decided = new Map<string, Token>()
 
   constructor(vault: Vault, caller: Caller, writes: TokenWrites) {
@@ -22,7 +21,7 @@ export class RequestMatches {
     this.#writes = writes
   }
 
-  /** The token that stands for the same value already; undefined where the given one claims the match. */
+  /** Returns the token that already stands for the same value, or undefined if the given token claims the match. */
   async findOrClaim(match: Match, token: Token): Promise<Token | undefined> {
     const name = matchName(match)
     const decided = this.#decided.get(name)
@@ -34,7 +33,10 @@ export class RequestMatches {
     return found
   }
 
-  /** A new token, whether or not it asked for deduplication: a later one of the request that asks for it may match this one. */
+  /**
+   * Notes a new token, whether or not it asked for deduplication. A later token of the request that asks for it may match this
+   * one.
+   */
   note(match: Match, token: Token): void {
     const name = matchName(match)
     if (!this.#new.has(name)) this.#new.set(name, token)

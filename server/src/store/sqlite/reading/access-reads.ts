@@ -1,8 +1,8 @@
 import * as columns from '../../columns.ts'
 import type { Store } from '../../port.ts'
 import { apiKeyColumns, livingApiKey } from '../../sql/statements.ts'
-import { ReadStatement } from './read-statement.ts'
 import type { ReadingSide } from './reading-side.ts'
+import { ReadStatement } from './reading-side.ts'
 
 export const accessReads = ({ database, read, rows }: ReadingSide) => {
   const apiKeyByHash = new ReadStatement(database, livingApiKey)

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextIteration } from 'node:timers/promises'
 import type { TokenQuery } from '../../port.ts'
 import { branchesOf } from '../../sql/token-query.ts'
 import { WaitingEntries } from '../waiting-entries.ts'
@@ -38,7 +38,8 @@ export const settledReads = (
       if (terms.length === 0) return query()
       // Within one snapshot: a query for tokens without a term must not find a token whose entry was added meanwhile.
       snapshot.join()
-      if (!waiting.catchUp(entriesPerSlice)) return nextTurn().then(() => readSettled(tenant, terms, query))
+      if (!waiting.catchUp(entriesPerSlice))
+        return nextIteration().then(() => readSettled(tenant, terms, query))
       const asked = terms.filter(term => stillWaits(tenant, term))
       if (asked.length === 0) return query()
       return writer.settle({ tenant, terms: asked }).then(() => {

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextIteration } from 'node:timers/promises'
 import { type ListPosition, requireProgress } from '../../../domain/tokens/list-position.ts'
 import type { TokenQuery, Turns } from '../../port.ts'
 import type { TokenRow } from '../../rows.ts'
@@ -40,7 +40,7 @@ async function* slices(
   while (upTo !== undefined) {
     requireProgress(rest.after, upTo)
     yield { ...rest, upTo }
-    if (turns === undefined) await nextTurn()
+    if (turns === undefined) await nextIteration()
     else if (!turns.hasTurn) await turns.turn()
     rest = { ...rest, after: upTo }
     upTo = reads.end(rest, entries)

@@ -1,12 +1,14 @@
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { inListOrder } from '../../../domain/tokens/list-position.ts'
 import * as columns from '../../columns.ts'
 import type { Store } from '../../port.ts'
+import type { TokenRow } from '../../rows.ts'
 import { limited } from '../../sql/dialect.ts'
 import * as statements from '../../sql/statements.ts'
 import { countQuery, pageQuery, sliceEnds, withoutEmptyStarts } from '../../sql/token-query.ts'
 import { sqliteDialect } from '../dialect.ts'
-import { type ReadingSide, unreadable } from './reading-side.ts'
-import { hasOneOfIds, readTokens, type TokenReader, tokenReader } from './rows-by-id.ts'
+import { hasOneOfIds, rowNumberOf } from '../row-number.ts'
+import { type ReadingSide, ReadStatement, unreadable } from './reading-side.ts'
 import { type SettledReads, termsOf } from './settled-reads.ts'
 import { countInSlices, listInSlices, type SliceReads } from './sliced-reads.ts'
 
@@ -17,7 +19,7 @@ export const tokenReads = (side: ReadingSide, { readSettled, placesOf }: Settled
   const inUse = termsInUse(prepared)
 
   return {
-    // Bypasses `read`, whose `await` would cost every get of a token a turn of the promise queue.
+    // Bypasses `read`, whose `await` would cost every get of a token a pass of the microtask queue.
     getToken: (tenant, id) => {
       try {
         snapshot.join()
@@ -32,10 +34,9 @@ export const tokenReads = (side: ReadingSide, { readSettled, placesOf }: Settled
         const marks = ids.map(() => '?').join(',')
         const named = hasOneOfIds('k', tenant, ids)
         return {
-          rows: readTokens(
-            prepared(`SELECT ${statements.tokenColumns} FROM tokens k WHERE ${named.sql}`),
-            named.values,
-          ),
+          rows: prepared(`SELECT ${statements.tokenColumns} FROM tokens k WHERE ${named.sql}`)
+            .arrays(...named.values)
+            .map(columns.tokenRow),
           transients: prepared(
             `SELECT t.tenant, t.token_id, t.field, t.expires_at, s.bytes AS sealed
              FROM transients t LEFT JOIN slots s ON s.slot = t.slot
@@ -85,6 +86,39 @@ export const tokenReads = (side: ReadingSide, { readSettled, placesOf }: Settled
         })
       }),
   } satisfies Partial<Store>
+}
+
+type TokenReader = {
+  one(tenant: number, id: string): TokenRow | undefined
+  /** For a statement built by the dialect's `rowsFound`. */
+  found(tenant: number, statement: ReadStatement, values: readonly SQLInputValue[]): TokenRow[]
+}
+
+const tokenReader = (database: DatabaseSync): TokenReader => {
+  const byNumber = new ReadStatement(
+    database,
+    `SELECT ${statements.tokenColumns} FROM tokens k WHERE k.rowid = ? AND +k.tenant = ? AND k.token_id = ?`,
+  )
+  const byId = new ReadStatement(database, statements.tokenById)
+  const oneById = (tenant: number, id: string): TokenRow | undefined => {
+    const row = byId.array(tenant, id)
+    return row && columns.tokenRow(row)
+  }
+  return {
+    one: (tenant, id) => {
+      const number = rowNumberOf(id)
+      const row = number === null ? undefined : byNumber.array(number, tenant, id)
+      return row === undefined ? oneById(tenant, id) : columns.tokenRow(row)
+    },
+    found: (tenant, statement, values) =>
+      statement
+        .arrays(...values)
+        .map(row => {
+          const missing = row.at(-1)
+          return missing === null ? columns.tokenRow(row) : oneById(tenant, String(missing))
+        })
+        .filter(row => row !== undefined),
+  }
 }
 
 const sliceReads = ({ prepared, atOneMoment }: ReadingSide, tokens: TokenReader): SliceReads => ({

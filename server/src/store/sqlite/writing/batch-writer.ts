@@ -1,13 +1,23 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { BatchResult } from '../../commit-queue.ts'
-import { type Conflict, CounterSums, changesContent, type Outcome, type WriteSet } from '../../write-set.ts'
+import {
+  type Conflict,
+  CounterSums,
+  changesContent,
+  type Effect,
+  type GuardedChange,
+  type Outcome,
+  type WriteSet,
+} from '../../write-set.ts'
 import { engineReason } from '../engine-reason.ts'
+import { storageGuard } from '../own-storage.ts'
 import type { PlacesOfPart, TenantTerms } from '../waiting-entries.ts'
-import { changeApplier } from './changes/apply-change.ts'
+import type { Effects, Guards } from './changes/appliers.ts'
+import { grantEffects, tenantGuards } from './changes/tenant-changes.ts'
+import { tokenEffects, tokenGuards } from './changes/token-changes.ts'
 import { LogWrites } from './log-writes.ts'
 import type { SealedSet } from './sealed-sets.ts'
 import { counterMover } from './shared-statements.ts'
-import { storageGuard } from './storage-guard.ts'
 import { WaitingWrites, waitingDefault } from './waiting-writes.ts'
 
 /** One object for all sets, so that an answer to another thread serializes it once. */
@@ -22,7 +32,7 @@ export class BatchWriter {
   // Prepared, because `exec` would parse and authorize them each time (open-database.ts).
   readonly #begin: StatementSync
   readonly #end: StatementSync
-  readonly #apply: ReturnType<typeof changeApplier>
+  readonly #apply: ApplyChanges
   readonly #move: ReturnType<typeof counterMover>
   readonly #waiting: WaitingWrites
   readonly #log: LogWrites
@@ -162,4 +172,27 @@ const newTokens = (guarded: WriteSet['guarded']): ((id: string) => boolean) => {
   const ids = new Set<string>()
   for (const change of guarded) if (change.kind === 'insertToken') ids.add(change.row.id)
   return id => ids.has(id)
+}
+
+type ApplyChanges = {
+  guarded(tenant: number, change: GuardedChange): Conflict | undefined
+  /** `isNew` tells whether the same set has inserted a token. */
+  effect(tenant: number, effect: Effect, isNew: (tokenId: string) => boolean): void
+}
+
+/** Holds the prepared statements for every kind of change. */
+const changeApplier = (database: DatabaseSync, waiting: WaitingWrites): ApplyChanges => {
+  const guards: Guards<GuardedChange['kind']> = { ...tokenGuards(database), ...tenantGuards(database) }
+  const effects: Effects<Effect['kind']> = { ...tokenEffects(database, waiting), ...grantEffects(database) }
+
+  // The types ensure that both tables are complete. Only the link between a kind and its change is lost in the look-up.
+  return {
+    guarded: (tenant, change) =>
+      (guards[change.kind] as (tenant: number, change: GuardedChange) => Conflict | undefined)(
+        tenant,
+        change,
+      ),
+    effect: (tenant, effect, isNew) =>
+      (effects[effect.kind] as ApplyChanges['effect'])(tenant, effect, isNew),
+  }
 }

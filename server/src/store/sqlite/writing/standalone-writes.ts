@@ -5,13 +5,13 @@ import type { StandaloneWrites } from '../../port.ts'
 import type { KeyRow, LogHead, LogTreeRow, NewTenant } from '../../rows.ts'
 import { vaultKeys } from '../../sql/statements.ts'
 import { unwritable } from '../engine-reason.ts'
+import { storageGuard } from '../own-storage.ts'
 import { prepareRead, statementCache } from '../statement-cache.ts'
 import { mendWaiting } from '../waiting-entries.ts'
 import { logAppender } from './log-writes.ts'
 import { purgeDeadTenants } from './purge-dead-tenants.ts'
 import type { SealedBlock } from './sealed-sets.ts'
 import { insertApiKey, insertApplication, insertTenantKey, slotFiller } from './shared-statements.ts'
-import { storageGuard } from './storage-guard.ts'
 
 /** The port's standalone writes as plain data, which may go to another thread. */
 type PlainWrites = Omit<StandaloneWrites, 'createTenant' | 'cutLog'> & {
@@ -173,10 +173,10 @@ export const syncStandaloneWrites = (database: DatabaseSync, lockWaitMs: number)
       }),
     ensureVaultKeys: keys =>
       transaction(() => {
-        if (readVaultKeys().length === 0) {
-          const insert = prepared('INSERT INTO vault_keys (purpose, version, wrapped) VALUES (?,?,?)')
-          for (const key of keys) insert.run(key.purpose, key.version, key.wrapped)
-        }
+        const insert = prepared(
+          'INSERT INTO vault_keys (purpose, version, wrapped) VALUES (?,?,?) ON CONFLICT DO NOTHING',
+        )
+        for (const key of keys) insert.run(key.purpose, key.version, key.wrapped)
         return readVaultKeys()
       }),
     replaceKey: (owner, { purpose, version, wrapped: before }, wrapped) =>

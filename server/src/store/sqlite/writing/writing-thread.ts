@@ -1,12 +1,12 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { engineReason } from '../engine-reason.ts'
 import { openDatabase } from '../open-database.ts'
-import type { WriterAnswer } from './asked-writing.ts'
 import { BatchWriter } from './batch-writer.ts'
-import { logFolding } from './fold-log.ts'
+import { checkpointing } from './checkpoints.ts'
 import { unpackSets } from './packed-sets.ts'
 import { syncStandaloneWrites } from './standalone-writes.ts'
-import type { ThreadMessage } from './threaded-writing.ts'
+import type { ThreadMessage } from './thread-writer.ts'
+import type { WriterAnswer } from './writer-client.ts'
 import type { WritingOptions } from './writing-side.ts'
 
 /** The thread that owns the writing connection, so that its commits, fsyncs and checkpoints hold up no request. */
@@ -14,7 +14,7 @@ const { path, lockWaitMs, waitingMax } = workerData as WritingOptions
 const database = openDatabase(path, lockWaitMs, { isWriter: true })
 const writer = new BatchWriter(database, waitingMax)
 const writes = syncStandaloneWrites(database, lockWaitMs)
-const foldLog = logFolding(database)
+const checkpointIfDue = checkpointing(database)
 
 /** How long the thread is idle before it moves waiting index entries, so that reads seldom have to wait for that. */
 const restMs = 100
@@ -54,7 +54,7 @@ parentPort?.on('message', (message: ThreadMessage) => {
   clearTimeout(rest)
   if (message === 'close') parentPort?.close()
   else {
-    foldLog()
+    checkpointIfDue()
     rest = setTimeout(moveOn, restMs)
   }
 })

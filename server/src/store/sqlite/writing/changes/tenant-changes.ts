@@ -53,7 +53,7 @@ export const grantEffects = (database: DatabaseSync): Effects<GrantEffect> => {
   const deleteTenantKeys = database.prepare('DELETE FROM tenant_keys WHERE tenant = ?')
   const deleteTenantApplications = database.prepare('DELETE FROM applications WHERE tenant = ?')
   const deleteTenantApiKeys = database.prepare('DELETE FROM api_keys WHERE tenant = ?')
-  const buryTenant = database.prepare('INSERT INTO dead_tenants (tenant) VALUES (?) ON CONFLICT DO NOTHING')
+  const markDead = database.prepare('INSERT INTO dead_tenants (tenant) VALUES (?) ON CONFLICT DO NOTHING')
   const putApplication = database.prepare(
     `${insertApplication} ON CONFLICT DO UPDATE SET sealed = excluded.sealed`,
   )
@@ -78,7 +78,7 @@ export const grantEffects = (database: DatabaseSync): Effects<GrantEffect> => {
         deleteTenantKeys,
         deleteTenantApplications,
         deleteTenantApiKeys,
-        buryTenant,
+        markDead,
       ])
         statement.run(tenant)
     },
