@@ -25,4 +25,5 @@ export class ActLog implements Public {
   }
 
   recordsIn: Real['recordsIn'] = () => []
+  readonly seal = undefined as never
 }

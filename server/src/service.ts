@@ -14,12 +14,14 @@ import { type Address, buildServer } from './http/server.ts'
 import { sourceOf } from './http/source-address.ts'
 import { allOf, type JobTimer, jobTimer, runJobs } from './jobs/job-timer.ts'
 import { leases } from './jobs/lease.ts'
+import { proveLog } from './jobs/prove-log.ts'
 import { frequentUpkeep, lastUpkeep, upkeep } from './jobs/upkeep.ts'
 import type { KeyProvider } from './keys/key-provider.ts'
 import { openVault } from './operations/vault/open-vault.ts'
 import type { Vault } from './operations/vault/vault.ts'
 import { ByteBudget } from './scheduling/byte-budget.ts'
 import { Scheduler } from './scheduling/scheduler.ts'
+import type { Anchor } from './store/anchor.ts'
 import type { Store } from './store/port.ts'
 
 export type Service = {
@@ -41,8 +43,11 @@ export type Service = {
 /** How the service behaves, whatever storage and key provider it uses. */
 export type ServiceSettings = Pick<
   Config,
-  'headerPrefix' | 'idempotencyStrict' | 'corsOrigins' | 'rateLimit' | 'trustedProxies'
->
+  'headerPrefix' | 'idempotencyStrict' | 'corsOrigins' | 'rateLimit' | 'trustedProxies' | 'auditRetentionDays'
+> & {
+  /** Where checkpoints are kept out of reach of storage. */
+  readonly auditAnchors: readonly Anchor[]
+}
 
 /** What the workers of one machine, each its own process, share. */
 export type SharedAcrossWorkers = {
@@ -60,18 +65,26 @@ export const buildService = async (parts: {
   settings: ServiceSettings
   tls?: TlsOptions
   shared?: SharedAcrossWorkers
+  /** The trees of the log grow on a thread. */
+  growsOnThread?: boolean
 }): Promise<Service> => {
   const { log, clock, settings, shared } = parts
   const { headerPrefix } = settings
   const scheduler = new Scheduler()
-  const vault = await openVault({ ...parts, scheduler })
+  const vault = await openVault({ ...parts, scheduler, anchors: settings.auditAnchors })
+  for (const anchor of settings.auditAnchors) await vault.evidence.requireAnchored(anchor)
   const ownLeases = leases(parts.store, { holder: newUuid(), lengthMs: pace.upkeepLeaseMs, clock })
   const work = allOf(
-    Object.entries(upkeep(vault, log, ownLeases.on)).map(([name, jobs]) =>
+    Object.entries(upkeep(vault, log, ownLeases.on, settings)).map(([name, jobs]) =>
       jobTimer(jobs, { intervalMs: pace.sweepIntervalMs, log, lease: ownLeases.on(name) }),
     ),
   )
   const frequent = jobTimer(frequentUpkeep(vault), { intervalMs: pace.activityFlushIntervalMs, log })
+  const proofLeases = leases(parts.store, { holder: newUuid(), lengthMs: pace.proveLeaseMs, clock })
+  const proving = jobTimer([proveLog(vault, proofLeases.on('prove-log'))], {
+    intervalMs: pace.proveIntervalMs,
+    log,
+  })
   const memory = new ByteBudget(Math.max(pace.bytesOnTheirWay, 8 * limits.bodyBytes))
   const app = buildServer({
     vault,
@@ -97,17 +110,19 @@ export const buildService = async (parts: {
     startJobs: () => {
       work.start()
       frequent.start()
+      proving.start()
     },
     listen: app.listen,
     renewTls: app.renewTls,
     close: async drainTimeoutMs => {
       try {
         await app.close(drainTimeoutMs)
-        await Promise.all([work.stop(), frequent.stop()])
+        await Promise.all([work.stop(), frequent.stop(), proving.stop()])
         // If storage does not answer, leases end by themselves.
-        await ownLeases.releaseAll().catch(() => undefined)
+        await Promise.all([ownLeases.releaseAll(), proofLeases.releaseAll()]).catch(() => undefined)
         // A job that fails is only logged, so storage that accepts nothing more does not keep the process from ending.
         await runJobs(lastUpkeep(vault), { log, signal: new AbortController().signal })
+        await Promise.all([vault.anchoring.settled(), vault.evidence.close()])
       } finally {
         await parts.store.close()
       }

@@ -5,6 +5,7 @@ import { foreignCode } from '../domain/foreign-code.ts'
 import type { Address } from '../http/server.ts'
 import type { KeyProvider } from '../keys/key-provider.ts'
 import type { Service, SharedAcrossWorkers } from '../service.ts'
+import { fileAnchor } from '../store/file-anchor.ts'
 import type { Store } from '../store/port.ts'
 import { baseUrl } from './base-url.ts'
 import { leaveLog, type ProcessLog } from './log.ts'
@@ -46,7 +47,8 @@ export const runService = async (
     keyProvider,
     log,
     clock: Date.now,
-    settings: config,
+    settings: { ...config, auditAnchors: config.auditAnchors.map(fileAnchor) },
+    growsOnThread: true,
     ...(tls && { tls }),
     ...(shared && { shared }),
   }).catch(async error => {

@@ -4,6 +4,7 @@ import type { Rate } from '../domain/rate-buckets.ts'
 import { type DatabaseConfig, readDatabase } from './database-config.ts'
 import { type Given, ifGiven } from './given.ts'
 import {
+  readAnchors,
   readChoice,
   readHeaderPrefix,
   readLimits,
@@ -45,6 +46,10 @@ export type Config = {
   /** Processes that share the port in production; undefined: as many as the machine has cores. */
   readonly workers: number | undefined
   readonly drainTimeoutMs: number
+  /** L4: files that the checkpoints of the log are appended to. */
+  readonly auditAnchors: readonly string[]
+  /** L7: how long records of the log are kept. */
+  readonly auditRetentionDays: number
 }
 
 export const readConfig = (
@@ -81,5 +86,7 @@ export const readConfig = (
     tls: readTls(path('tls-cert'), path('tls-key'), path('tls-client-ca')),
     workers: ifGiven(find('workers'), given => readWhole(given, 1, 256)),
     drainTimeoutMs: readNumber(settled('drain-timeout'), 0, 3_600) * 1_000,
+    auditAnchors: readAnchors(find('audit-anchors')),
+    auditRetentionDays: readWhole(settled('audit-retention-days'), 90, 3_650),
   }
 }

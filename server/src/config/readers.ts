@@ -61,6 +61,15 @@ const isNetwork = (text: string): boolean => {
   return Number(prefix) <= ({ 4: 32, 6: 128 }[isIP(address)] ?? -1)
 }
 
+/** Paths of files, each written as `file:/mnt/anchor/strongroom.notes`. */
+export const readAnchors = (given: Given | undefined): string[] =>
+  readList(given).map(anchor => {
+    const [, path] = /^file:(?:\/\/)?(\/.+)$/.exec(anchor) ?? []
+    if (path === undefined)
+      throw new ConfigError(`${given?.source} must be files, each as file:/absolute/path`)
+    return path
+  })
+
 export const readRateLimit = (rate: Given | undefined, burst: Given | undefined): Rate | undefined => {
   const perSecond = ifGiven(rate, given => readNumber(given, 0.001, 1_000_000))
   const atOnce = ifGiven(burst, given => readNumber(given, 1, 1_000_000))

@@ -1,4 +1,4 @@
-/** Names of what is under way, and who is working on each. A name has at most one holder at a time. */
+/** Names of things in flight, each with its holder. A name has at most one holder at a time. */
 export class NamesInFlight<Holder> {
   readonly #holders = new Map<string, Holder>()
 

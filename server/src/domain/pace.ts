@@ -81,6 +81,12 @@ export const pace = {
    * time.
    */
   upkeepLeaseMs: 120_000,
+  /**
+   * The trees of the log grow once a second, on one node. If it dies, another takes over soon; if both do it, one of them does so in
+   * vain.
+   */
+  proveIntervalMs: 1_000,
+  proveLeaseMs: 5_000,
   clockSkewMs: 60_000,
   /** After this long, every server has learned of a change of grants (C27), and has committed what it wrote without it. */
   grantsHeardMs: 2_000,

@@ -76,8 +76,7 @@ export const idempotency = (
         if (answered === undefined) throw error
         return answered
       } finally {
-        // Released before the answer is sent: a client that retries after a failure must not be told that its request is in
-        // flight.
+        // Released before the answer is sent: a client that retries must not be told that its request is in flight.
         await inFlight.release(name)
       }
     },

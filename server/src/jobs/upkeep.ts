@@ -1,6 +1,7 @@
 import type { Log } from '../domain/log.ts'
 import { checkMasterKey } from '../operations/maintenance/check-master-key.ts'
 import { computeIndexReports, type ReportLeases } from '../operations/maintenance/compute-index-reports.ts'
+import { cutLogs } from '../operations/maintenance/cut-logs.ts'
 import { noteKeyUse } from '../operations/maintenance/note-key-use.ts'
 import { purgeDeadTenants } from '../operations/maintenance/purge-dead-tenants.ts'
 import { rotateDataKeys } from '../operations/maintenance/rotate-data-keys.ts'
@@ -10,12 +11,18 @@ import { sweepTransients } from '../operations/maintenance/sweep-transients.ts'
 import type { Vault } from '../operations/vault/vault.ts'
 import type { Job } from './job-timer.ts'
 import type { Lease } from './lease.ts'
+import { proveLog } from './prove-log.ts'
 
 /**
  * The vault's own work of each minute, by the name of its lease; nodes of other releases use the same names. A job for one node does no
  * harm if two nodes run it. A job over millions of rows has its own lease and timer, so that no other job waits for it.
  */
-export const upkeep = (vault: Vault, log: Log, leaseOn: (name: string) => Lease): Record<string, Job[]> => ({
+export const upkeep = (
+  vault: Vault,
+  log: Log,
+  leaseOn: (name: string) => Lease,
+  { auditRetentionDays: retentionDays }: { readonly auditRetentionDays: number },
+): Record<string, Job[]> => ({
   upkeep: [
     {
       name: 'sweep-transients',
@@ -62,6 +69,13 @@ export const upkeep = (vault: Vault, log: Log, leaseOn: (name: string) => Lease)
       run: async stopping => ({ purged: await sweepResults(vault, stopping) }),
     },
   ],
+  log: [
+    {
+      name: 'cut-logs',
+      onOneNode: true,
+      run: async stopping => ({ cut: await cutLogs(vault, { retentionDays, stopping }) }),
+    },
+  ],
   removal: [
     {
       name: 'purge-dead-tenants',
@@ -90,9 +104,16 @@ export const frequentUpkeep = (vault: Vault): Job[] => [
   { name: 'flush-activity', run: async () => ({ marked: await vault.activity.flush() }) },
 ]
 
-/** Data that is only in memory and would be lost with the process. */
+/** Data that is only in memory and would be lost with the process, and the evidence of it. */
 export const lastUpkeep = (vault: Vault): Job[] => [
-  { name: 'flush-log', run: () => vault.acts.flush().then(() => ({})) },
   ...frequentUpkeep(vault),
   noteUses(vault),
+  {
+    name: 'flush-log',
+    run: async () => {
+      await vault.acts.flush()
+      return {}
+    },
+  },
+  proveLog(vault, { hold: async () => true, release: async () => {} }),
 ]

@@ -22,13 +22,13 @@ export const batchWeight = 1_000
 /** The most that may wait: one to two seconds of work. */
 const waitingWeight = 100_000
 
-/** Resolves once all code that runs without a pause has run, such as the other requests of the same slice. */
+/** Resolves once all code that runs without a pause has run, such as other requests of the same slice. */
 const tickEnds = (): Promise<void> => new Promise(resolve => process.nextTick(resolve))
 
 /**
- * Group commit. Sets that arrive without a pause between them, or while as many batches are in flight as may be, are committed together and
- * share one fsync. Their promises resolve after the commit, never before. If more is waiting than one commit holds, tenants take turns
- * (fair-queue.ts).
+ * Group commit. Sets are committed together, and share one fsync, if they arrive without a pause between them, or while no
+ * further batch may be in flight. Their promises resolve after the commit, never before. If more is waiting than one commit
+ * holds, tenants take turns (fair-queue.ts).
  */
 export class CommitQueue {
   readonly #commit: CommitBatch
@@ -36,7 +36,7 @@ export class CommitQueue {
   readonly #batches: (Promise<void> | undefined)[]
   readonly #oneTenant: boolean
   readonly #waiting = new FairQueue<QueuedSet>()
-  /** At most one batch in flight holds a set larger than a batch, so that others can follow. */
+  /** Whether a batch in flight holds a set larger than a batch. At most one does, so that others can follow. */
   #hasHeavyBatch = false
 
   /** With `oneTenant`, a batch holds sets of a single tenant, so a sharded database commits it on one shard. */

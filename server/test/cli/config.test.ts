@@ -396,6 +396,8 @@ describe('settings', () => {
       tls: undefined,
       workers: undefined,
       drainTimeoutMs: 10_000,
+      auditAnchors: [],
+      auditRetentionDays: 400,
     } satisfies Config)
   })
 

@@ -173,7 +173,7 @@ onEveryEngine('expired tokens', vaultOfSuite => {
       throw new StoreUnavailableError('down')
     })
     await assert.rejects(sweepExpired(vault.service.vault), StoreUnavailableError)
-    assert.equal(refused.mock.callCount(), tokens + 3, 'together, and three of them once more')
+    assert.equal(refused.mock.callCount(), 1 + 3, 'together, and three of them once more')
     refused.mock.restore()
     assert.equal((await sweepExpired(vault.service.vault)).purged, tokens)
   })

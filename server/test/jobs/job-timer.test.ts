@@ -305,7 +305,9 @@ for (const engine of engines)
         const store = { ...inside.store, listExpiredTokens: () => Promise.reject(new Error('gone')) }
         const log = { isDebug: true, error: () => {}, info: () => {}, debug: () => {} }
         const always = { hold: async () => true, release: async () => {} }
-        const works = Object.values(upkeep({ ...inside, store }, log, () => always))
+        const works = Object.values(
+          upkeep({ ...inside, store }, log, () => always, { auditRetentionDays: 400 }),
+        )
         await allOf(works.map(jobs => jobTimer(jobs, { intervalMs: 60_000, log }))).runAll()
         assert.deepEqual(await storedRows(vault, 'transients'), [])
       }))

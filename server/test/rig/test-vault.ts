@@ -33,6 +33,8 @@ export const defaultSettings: ServiceSettings = {
   corsOrigins: [],
   trustedProxies: [],
   rateLimit: undefined,
+  auditAnchors: [],
+  auditRetentionDays: 400,
 }
 
 /** May do everything to tokens, and see everything in them. */

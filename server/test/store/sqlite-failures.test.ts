@@ -12,6 +12,7 @@ import { threadWriter } from '../../src/store/sqlite/writing/thread-writer.ts'
 import type { Writer } from '../../src/store/sqlite/writing/writer-client.ts'
 import type { WriteSet } from '../../src/store/write-set.ts'
 import { engines } from '../rig/engines.ts'
+import { madeTenantLog } from '../rig/log-parts.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
 import { devApplications, TestVault } from '../rig/test-vault.ts'
 import { bytes, isUnavailable, matchOf, pendingAfter, terms, tokenRow, transientRow } from './contract/rig.ts'
@@ -28,7 +29,7 @@ describe('storage that fails (sqlite)', () => {
     path = join(folder.path, 'vault.db')
     watch = watchSqlite()
     store = openSqlite({ path, writing: 'inline', lockWaitMs: 1 })
-    tenant = await store.createTenant(newTenant('settled'))
+    tenant = await store.createTenant(newTenant('settled'), madeTenantLog())
   })
   afterEach(async () => {
     watch.stop()
@@ -83,7 +84,7 @@ describe('storage that fails (sqlite)', () => {
       const mend = cause()
       const refused = await Promise.allSettled([
         ...Array.from({ length: 50 }, (_, i) => store.commit(create(`t${i}`))),
-        store.createTenant(newTenant('unlucky')),
+        store.createTenant(newTenant('unlucky'), madeTenantLog()),
         store.purgeTransients(pendingAfter(1), 10),
       ])
       for (const result of refused) assert.ok(result.status === 'rejected' && isUnavailable(result.reason))
@@ -121,7 +122,7 @@ describe('storage that fails (sqlite)', () => {
     const reading = openSqlite({ path: `${pathToFileURL(path).href}?mode=ro`, writing: 'inline' })
     assert.ok(await reading.getToken(tenant, 'before'))
     await assert.rejects(reading.commit(create('after')), isUnavailable)
-    await assert.rejects(reading.createTenant(newTenant('unlucky')), isUnavailable)
+    await assert.rejects(reading.createTenant(newTenant('unlucky'), madeTenantLog()), isUnavailable)
     await assert.rejects(reading.purgeTransients(pendingAfter(1), 1), isUnavailable)
     await reading.close()
     assert.deepEqual(await counts(), [1, 1, 1])
@@ -144,7 +145,7 @@ describe('storage that fails (sqlite)', () => {
       assert.deepEqual(
         await outages(
           other.commit(create('t')),
-          other.createTenant(newTenant('unlucky')),
+          other.createTenant(newTenant('unlucky'), madeTenantLog()),
           other.purgeTransients(pendingAfter(1), 1),
         ),
         [locked, locked, locked],
@@ -182,7 +183,7 @@ describe('storage that fails (sqlite)', () => {
     await assert.rejects(store.commit(create('after')), isUnavailable)
     await assert.rejects(store.getToken(tenant, 'before'), isUnavailable)
     await assert.rejects(counts(), isUnavailable)
-    await assert.rejects(store.createTenant(newTenant('unlucky')), isUnavailable)
+    await assert.rejects(store.createTenant(newTenant('unlucky'), madeTenantLog()), isUnavailable)
     await assert.rejects(store.health(), isUnavailable)
 
     const nonsense = join(folder.path, 'nonsense.db')

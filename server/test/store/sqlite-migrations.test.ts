@@ -10,6 +10,7 @@ import { inspectSqlite } from '../../src/store/sqlite/inspect.ts'
 import { migrate, migrations } from '../../src/store/sqlite/migrate.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
 import { becomeLaterRelease } from '../rig/later-migration.ts'
+import { madeTenantLog } from '../rig/log-parts.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
 import { openedSqlite } from './opened-sqlite.ts'
 
@@ -93,7 +94,7 @@ describe('migrations (sqlite)', () => {
   test('a later release migrates storage and keeps what is in it (C34.7)', async () => {
     const store = openSqlite({ path })
     const tenant = { id: 'one', sealed: new Uint8Array(1), keys: [], applications: [], apiKeys: [] }
-    const number = await store.createTenant(tenant)
+    const number = await store.createTenant(tenant, madeTenantLog())
     await store.close()
     const leaveLaterRelease = becomeLaterRelease()
     try {

@@ -1,7 +1,10 @@
 import type { Config } from '../../config/config.ts'
 import { KeyProviderError } from '../../keys/key-provider.ts'
 import { openTenant } from '../../operations/grants/grant-rows.ts'
+import { operatorAct, recorded } from '../../operations/log/acting.ts'
+import type { UnlockedTenant, Vault } from '../../operations/vault/vault.ts'
 import { repairTenant } from '../../operations/verify/repair-tenant.ts'
+import type { Verification } from '../../operations/verify/verification.ts'
 import { verifySample, verifyTenant } from '../../operations/verify/verify-tenant.ts'
 import { withVault } from '../storage/with-vault.ts'
 import { describeFindings, describeRepairs } from './describe-verification.ts'
@@ -34,9 +37,7 @@ export const examineDeep = (
         keys,
         createdAt: openTenant(vault.vaultKeys, row).createdAt,
       }
-      const before = repair
-        ? await verifyTenant(vault, tenant, differences => repairTenant(vault, tenant, differences))
-        : undefined
+      const before = repair ? await repairWhole(vault, tenant) : undefined
       const found =
         sample === undefined
           ? await verifyTenant(vault, tenant)
@@ -51,6 +52,22 @@ export const examineDeep = (
         notes.push(`tenant ${row.id} was written to meanwhile, so its counters were not judged`)
     }
   })
+
+/** One record says how many differences were repaired (L1). */
+const repairWhole = (vault: Vault, tenant: UnlockedTenant): Promise<Verification> => {
+  const act = operatorAct({ operation: 'doctor', entityType: 'tenant' })
+  act.finds(tenant.keys.tenantId)
+  return recorded(vault, tenant, act, async () => {
+    let count = 0
+    const verification = await verifyTenant(vault, tenant, async differences => {
+      const { unreadable: _staysAsItIs, ...repairable } = differences
+      for (const found of Object.values(repairable)) count += found.length
+      await repairTenant(vault, tenant, differences)
+    })
+    act.says({ count })
+    return verification
+  })
+}
 
 /** The check of the keys has reported them (key-check.ts). */
 const unlessDamaged = (error: unknown): undefined => {

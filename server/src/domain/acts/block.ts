@@ -180,6 +180,13 @@ export class BlockRecords {
   }
 }
 
+export const recordsIn = (text: string, place: BlockPlace): LogRecord[] => {
+  const records = new BlockRecords(text, place)
+  return Array.from({ length: records.length }, (_, index) => records.at(index)).filter(
+    record => record !== undefined,
+  )
+}
+
 const isKept = (kept: Uint8Array, index: number): boolean =>
   (((kept[index >> 3] ?? 0) >> (index & 7)) & 1) === 1
 

@@ -1,7 +1,7 @@
 import type { LogSeal } from '../../crypto/log-seal.ts'
 import { fillRandom } from '../../crypto/random.ts'
 import { type Act, recordsOf } from '../../domain/acts/act.ts'
-import { BlockRecords, type LogRecord } from '../../domain/acts/block.ts'
+import { BlockRecords, type LogRecord, recordsIn } from '../../domain/acts/block.ts'
 import { recordId, recordIdBase } from '../../domain/acts/record-id.ts'
 import type { Instant } from '../../domain/time/instant.ts'
 import { type Store, StoreUnavailableError } from '../../store/port.ts'
@@ -68,12 +68,13 @@ export class ActLog {
     this.#base = recordIdBase(random)
   }
 
+  get seal(): LogSeal {
+    return this.#seal
+  }
+
   /** The records of a stored block. Throws a TamperedError if it is not of this log. */
-  recordsIn(owner: LogOwner, block: LogBlockRow): LogRecord[] {
-    const records = this.open(owner, block)
-    return Array.from({ length: records.length }, (_, index) => records.at(index)).filter(
-      record => record !== undefined,
-    )
+  recordsIn({ keys: { tenantId } }: LogOwner, block: LogBlockRow): LogRecord[] {
+    return recordsIn(this.#seal.open(tenantId, block), { ...block, tenantId })
   }
 
   /** The same, for who does not need all of them at once. */

@@ -1,3 +1,4 @@
+import { evidenceKeys } from '../../crypto/evidence-keys.ts'
 import { LogSeal } from '../../crypto/log-seal.ts'
 import type { Instant } from '../../domain/time/instant.ts'
 import { type KeyProvider, KeyProviderError } from '../../keys/key-provider.ts'
@@ -5,9 +6,13 @@ import { newVaultKeys, vaultPurposes } from '../../keys/make-keys.ts'
 import { unwrapVaultKeys } from '../../keys/unwrap-keys.ts'
 import type { WrappedKey } from '../../keys/wrapped-key.ts'
 import { Scheduler } from '../../scheduling/scheduler.ts'
+import type { Anchor } from '../../store/anchor.ts'
 import type { Store } from '../../store/port.ts'
 import { callerCache } from '../keys/authenticate.ts'
 import { ActLog } from '../log/act-log.ts'
+import { Anchoring } from '../log/evidence/anchoring.ts'
+import { Evidence } from '../log/evidence/evidence.ts'
+import { inlineGrower, threadedGrower } from '../log/evidence/grower.ts'
 import { activityQueue } from './activity-queue.ts'
 import { keyUses } from './key-uses.ts'
 import { retryQueues } from './retry-queues.ts'
@@ -20,7 +25,9 @@ export const openVault = async ({
   keyProvider,
   clock,
   scheduler = new Scheduler(),
-  log = { info: () => {} },
+  log = { info: () => {}, error: () => {} },
+  anchors = [],
+  growsOnThread = false,
 }: {
   store: Store
   keyProvider: KeyProvider
@@ -28,15 +35,24 @@ export const openVault = async ({
   scheduler?: Scheduler
   /** Commands have none. */
   log?: Vault['log']
+  anchors?: readonly Anchor[]
+  /** A server has requests to answer while the log's trees grow; commands have not. */
+  growsOnThread?: boolean
 }): Promise<Vault> => {
   const vaultKeys = await unwrapVaultKeys(keyProvider, await wrappedVaultKeys(store, keyProvider))
+  const seal = new LogSeal(vaultKeys.log)
+  const keys = evidenceKeys(vaultKeys.checkpoints)
+  const grower = growsOnThread ? threadedGrower(vaultKeys.log) : inlineGrower(seal)
+  const evidence = new Evidence({ keys, store, clock, grower, log })
   return {
     store,
     keyProvider,
     clock,
     log,
     vaultKeys,
-    acts: new ActLog({ store, seal: new LogSeal(vaultKeys.log), clock }),
+    acts: new ActLog({ store, seal, clock }),
+    evidence,
+    anchoring: new Anchoring(evidence, anchors, log),
     keyring: tenantKeyring(store, keyProvider),
     callers: callerCache(
       () => store.grantsEpoch(),

@@ -8,6 +8,8 @@ import type { KeyProvider } from '../../keys/key-provider.ts'
 import type { Scheduler, Turns } from '../../scheduling/scheduler.ts'
 import type { Store } from '../../store/port.ts'
 import type { ActLog } from '../log/act-log.ts'
+import type { Anchoring } from '../log/evidence/anchoring.ts'
+import type { Evidence } from '../log/evidence/evidence.ts'
 import type { ActivityQueue } from './activity-queue.ts'
 import type { KeyUses } from './key-uses.ts'
 import type { RetryQueues } from './retry-queues.ts'
@@ -25,10 +27,13 @@ export type Vault = {
   readonly keyUses: KeyUses
   /** The one way into the log. */
   readonly acts: ActLog
+  /** Trees and checkpoints over the log, and where they are anchored. */
+  readonly evidence: Evidence
+  readonly anchoring: Anchoring
   readonly retryQueues: RetryQueues
   readonly scheduler: Scheduler
   readonly clock: () => Instant
-  readonly log: Pick<Log, 'info'>
+  readonly log: Pick<Log, 'info' | 'error'>
 }
 
 /** A tenant with its unwrapped keys, which is all that reading and writing its rows takes. */

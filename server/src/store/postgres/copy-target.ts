@@ -33,14 +33,14 @@ export const openCopyTarget = async (settings: ConnectionSettings, identity: str
     try {
       return await connection.query<PlainRow>(statement)
     } catch (error) {
-      throw refusalIn(error) ?? unavailable('the destination fails', error)
+      throw refusalIn(error) ?? unavailable('the target fails', error)
     }
   }
   /** All or nothing, in one round trip. */
   const transaction = async (statements: readonly Statement[]): Promise<void> => {
     const answers = await connection.send([{ text: 'BEGIN' }, ...statements, { text: 'COMMIT' }])
     const failed = answers.find(answer => answer.status === 'rejected')
-    if (failed !== undefined) throw unavailable('the destination cannot be written', failed.reason)
+    if (failed !== undefined) throw unavailable('the target cannot be written', failed.reason)
   }
   await query({ text: 'SELECT 1' })
 

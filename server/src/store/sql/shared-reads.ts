@@ -15,6 +15,11 @@ export const sharedReads = (reading: Reading) => {
       row(statements.findMatchHolder, [tenant, term, tag], ({ token_id }) => String(token_id)),
     listExpiredTokens: (now, { offset, limit }) => tokens(statements.listExpiredTokens, [now, limit, offset]),
 
+    countDueTransients: ({ after, upTo }) =>
+      rows(statements.dueTransients, [after, upTo], ({ tenant, due }) => ({
+        tenant: Number(tenant),
+        due: Number(due),
+      })),
     newestTokenAt: async () => {
       const at = await row(statements.newestTokenAt, [], newest => newest.at)
       return at === undefined || at === null ? undefined : Number(at)

@@ -28,6 +28,11 @@ export const findOldestMatch = <List>(
 
 export const findMatchHolder = 'SELECT token_id FROM matches WHERE tenant = ? AND term = ? AND tag = ?'
 
+/** Two conditions, each of which walks the index of deadlines. */
+export const dueTransients = `SELECT tenant, count(*) AS due FROM (
+    SELECT tenant FROM transients WHERE expires_at <= ? UNION ALL SELECT tenant FROM transients WHERE expires_at > ?
+  ) found GROUP BY tenant ORDER BY tenant`
+
 export const newestTokenAt = 'SELECT max(at) AS at FROM counters'
 
 export const listExpiredTokens = `SELECT ${tokenColumns} FROM tokens k

@@ -1,0 +1,210 @@
+import { type Checkpoint, headLeaf, openCheckpoint, signCheckpoint } from '../../../crypto/checkpoint.ts'
+import type { EvidenceKeys } from '../../../crypto/evidence-keys.ts'
+import { append, leafHash, rootOf } from '../../../crypto/merkle.ts'
+import { verifierKeyText } from '../../../crypto/signed-note.ts'
+import { describeError, type Log } from '../../../domain/log.ts'
+import { TamperedError } from '../../../domain/tampered-error.ts'
+import type { Instant } from '../../../domain/time/instant.ts'
+import type { Anchor } from '../../../store/anchor.ts'
+import type { GrownLog, Store } from '../../../store/port.ts'
+import type { LogCheckpointRow, LogLeafRow, LogTreeRow } from '../../../store/rows.ts'
+import { theOperator } from '../log-owner.ts'
+import type { Grower } from './grower.ts'
+import {
+  type CheckpointState,
+  openCheckpointState,
+  openTree,
+  sealCheckpoint,
+  type TreeState,
+  treeRow,
+} from './tree-state.ts'
+
+/** Logs that one checkpoint covers. */
+const logsPerCheckpoint = 4_096
+/** Blocks that are read and opened at a time. One may take a mebibyte. */
+const blocksAtOnce = 16
+
+type EvidenceStore = Pick<
+  Store,
+  | 'listGrownLogs'
+  | 'listLogOwners'
+  | 'readLog'
+  | 'putLogTree'
+  | 'newestCheckpoint'
+  | 'scanCheckpoints'
+  | 'putCheckpoint'
+>
+
+type GrownTree = { readonly row: LogTreeRow; readonly ifSize: number | null; readonly tree: TreeState }
+
+/** Storage is not the one whose newest checkpoint the anchor holds. */
+export class RolledBackError extends Error {
+  constructor(anchor: string, newest: number) {
+    super(
+      `storage is older than its anchor: it was rolled back or cut (${anchor} holds a checkpoint that storage lacks). If that was you: strongroom logs accept-rollback ${newest}`,
+    )
+    this.name = 'RolledBackError'
+  }
+}
+
+/**
+ * Makes the log provable (L4): grows a tree for each log and writer, and signs one checkpoint over those that grew. Any number of nodes
+ * may do so at once; storage takes what continues the newest checkpoint.
+ */
+export class Evidence {
+  readonly keys: EvidenceKeys
+  readonly #store: EvidenceStore
+  readonly #grower: Grower
+  readonly #clock: () => Instant
+  readonly #log: Pick<Log, 'error'>
+  /** Told once. */
+  readonly #tampered = new Set<string>()
+  readonly #tenantIds = new Map<number, string>([[theOperator.tenantNumber, theOperator.keys.tenantId]])
+
+  constructor(parts: {
+    keys: EvidenceKeys
+    store: EvidenceStore
+    grower: Grower
+    clock: () => Instant
+    log: Pick<Log, 'error'>
+  }) {
+    this.keys = parts.keys
+    this.#store = parts.store
+    this.#grower = parts.grower
+    this.#clock = parts.clock
+    this.#log = parts.log
+  }
+
+  /** The public key, as verifiers take it. */
+  get verifierKey(): string {
+    return verifierKeyText(this.keys.signer)
+  }
+
+  /** Whether some log has grown since its tree did. */
+  async isBehind(): Promise<boolean> {
+    return (await this.#store.listGrownLogs(1)).length > 0
+  }
+
+  /**
+   * Grows the trees of logs that have grown, and signs a checkpoint over them; undefined if none has, or if another node was faster.
+   * The checkpoint becomes durable before the trees: after a crash in between, they grow once more, and a head is there twice.
+   *
+   * `epochStart`: the operator knows that storage is older than its anchor. A new epoch begins at its newest checkpoint, and what was
+   * signed beyond that is given up.
+   */
+  async checkpoint(epochStart?: number): Promise<LogCheckpointRow | undefined> {
+    const grown: GrownTree[] = []
+    for (const log of await this.#store.listGrownLogs(logsPerCheckpoint)) {
+      const tree = await this.#growTree(log).catch(error => this.#unlessTampered(log, error))
+      if (tree !== undefined) grown.push(tree)
+    }
+    if (grown.length === 0) return undefined
+    const checkpoint = await this.#sign(grown, epochStart)
+    if (checkpoint !== undefined)
+      await Promise.all(grown.map(({ row, ifSize }) => this.#store.putLogTree(row, ifSize)))
+    return checkpoint
+  }
+
+  /** Until nothing has grown since; for whoever wants all evidence now. */
+  async catchUp(): Promise<void> {
+    while ((await this.checkpoint()) !== undefined) {}
+  }
+
+  /** Appends the checkpoint. False if the anchor holds what is not our past; then nothing may be appended to it. */
+  async anchor(anchor: Anchor, { note }: LogCheckpointRow): Promise<boolean> {
+    const newest = await anchor.newest()
+    if (newest === note) return true
+    if (newest !== undefined && !(await this.isOurPast(newest))) return false
+    await anchor.append(note)
+    return true
+  }
+
+  /** Whether storage has this checkpoint, or the operator has given it up. Throws if it is not signed with our key. */
+  async isOurPast(note: string): Promise<boolean> {
+    const { size, root, epochStarts } = this.#open(note)
+    const newest = await this.#store.newestCheckpoint()
+    const state = openCheckpointState(this.keys, newest)
+    // Accepted later: what the older epoch had beyond the start of the newer one was given up.
+    if (state.epochStarts.slice(epochStarts.length).some(start => start < size)) return true
+    const [stored] = await this.#store.scanCheckpoints(size - 1, 1)
+    return stored !== undefined && stored.size === size && this.#open(stored.note).root.equals(root)
+  }
+
+  /** Throws if storage lacks the anchor's newest checkpoint (L4). */
+  async requireAnchored(anchor: Anchor): Promise<void> {
+    const newest = await anchor.newest()
+    if (newest === undefined || (await this.isOurPast(newest))) return
+    throw new RolledBackError(anchor.name, (await this.#store.newestCheckpoint())?.size ?? 0)
+  }
+
+  /** The tenant whose log it is, which may be gone. */
+  async tenantIdOf(tenant: number): Promise<string> {
+    const known = this.#tenantIds.get(tenant)
+    if (known !== undefined) return known
+    const [owner] = await this.#store.listLogOwners(tenant - 1, 1)
+    if (owner?.tenant !== tenant) throw new Error('a log has no owner')
+    this.#tenantIds.set(tenant, owner.id)
+    return owner.id
+  }
+
+  close(): Promise<void> {
+    return this.#grower.close()
+  }
+
+  #open(note: string): Checkpoint {
+    return openCheckpoint(note, this.keys.signer)
+  }
+
+  async #growTree({ head, tree: stored }: GrownLog): Promise<GrownTree | undefined> {
+    const { tenant, writer } = head
+    const tenantId = await this.tenantIdOf(tenant)
+    let tree = openTree(this.keys, stored)
+    const from = tree.size
+    while (tree.size < head.size) {
+      const cursor = { writer, from: tree.size }
+      const blocks = await this.#store.readLog(tenant, [cursor], { limit: blocksAtOnce })
+      if (blocks.length === 0) break
+      const { size, edge } = tree
+      tree = { ...tree, ...(await this.#grower.grow({ tenantId, size, edge, blocks })) }
+    }
+    return tree.size === from
+      ? undefined
+      : { row: treeRow(this.keys, head, tree), ifSize: stored?.size ?? null, tree }
+  }
+
+  /** A log that was changed outside the vault must not keep others from being proven. */
+  #unlessTampered({ head: { tenant, writer } }: GrownLog, error: unknown): undefined {
+    if (!(error instanceof TamperedError)) throw error
+    const name = `${tenant} ${writer}`
+    if (this.#tampered.has(name)) return
+    this.#tampered.add(name)
+    this.#log.error(
+      { writer, ...describeError(error) },
+      'a log was changed in storage: its tree does not grow',
+    )
+  }
+
+  async #sign(grown: readonly GrownTree[], epochStart?: number): Promise<LogCheckpointRow | undefined> {
+    const newest = await this.#store.newestCheckpoint()
+    const before = newest?.size ?? 0
+    const state = openCheckpointState(this.keys, newest)
+    const leaves: LogLeafRow[] = []
+    const hashes: Buffer[] = []
+    for (const { row, tree } of grown) {
+      const { tenant, writer, size } = row
+      const root = rootOf(tree.edge)
+      leaves.push({ position: before + leaves.length, tenant, writer, size, root })
+      hashes.push(leafHash(headLeaf({ tenantId: await this.tenantIdOf(tenant), writer, size, root })))
+    }
+    const next: CheckpointState = {
+      edge: append(state.edge, before, hashes),
+      epochStarts: epochStart === undefined ? state.epochStarts : [...state.epochStarts, epochStart],
+    }
+    const size = before + leaves.length
+    const time = this.#clock()
+    const { epochStarts } = next
+    const note = signCheckpoint({ size, root: rootOf(next.edge), epochStarts, time }, this.keys.signer)
+    const row = { size, at: time, note, sealed: sealCheckpoint(this.keys, size, next) }
+    return (await this.#store.putCheckpoint(row, leaves, newest?.size ?? null)) ? row : undefined
+  }
+}

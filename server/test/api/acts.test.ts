@@ -1,0 +1,479 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { endpoints } from '../../src/contract/endpoints.ts'
+import type { LogRecord } from '../../src/domain/acts/block.ts'
+import { ownerAndManager } from '../rig/applications.ts'
+import { onEveryEngine } from '../rig/every-engine.ts'
+import { recordsOfOperator, recordsOfTenant } from '../rig/log-records.ts'
+import type { Send, TestVault } from '../rig/test-vault.ts'
+import { assertAbsent } from '../rig/traces.ts'
+
+type World = Awaited<ReturnType<typeof newWorld>>
+
+const canaries = ['4111111111111111', 'canary-in-metadata', 'canary-in-name', 'canary-in-data']
+
+const card = {
+  type: 'card',
+  data: { number: '4111111111111111', expiration_month: 1, expiration_year: 2030 },
+}
+
+const newWorld = async (vault: TestVault) => {
+  const { tenantId, keys } = await vault.tenant({
+    ...ownerAndManager,
+    masked: { permissions: ['token:read', 'token:search', 'token:create'] },
+    browser: { type: 'public', permissions: ['token:create'] },
+    nobody: { permissions: ['token:delete'], rules: [] },
+    elsewhere: {
+      rules: [
+        {
+          priority: 3,
+          container: '/general/',
+          transform: 'mask',
+          permissions: ['token:read', 'token:update'],
+        },
+      ],
+    },
+  })
+  const token = (await vault.create(keys.owner, card)).id as string
+  const application = (await vault.get('/applications/key', keys.masked)).body.id as string
+  const made = await vault.post(`/applications/${application}/keys`, keys.manager, {})
+  return { vault, tenantId, keys, token, application, keyId: made.body.id as string }
+}
+
+type Case = {
+  readonly name: string
+  readonly who: keyof World['keys'] | 'stranger'
+  readonly ask: (world: World) => readonly [method: string, path: string, send?: Omit<Send, 'key'>]
+  readonly status: number
+  /** What the record must say; a function is asked. */
+  readonly record: Readonly<Record<string, unknown>> | ((world: World, record: LogRecord) => void)
+}
+
+const touched = (world: World, permission: string, transform: string | undefined, rule?: number) => [
+  {
+    id: world.token,
+    containers: ['/pci/high/'],
+    permission,
+    ...(transform !== undefined && { transform }),
+    ...(rule !== undefined && { rule }),
+  },
+]
+
+const cases: readonly Case[] = [
+  {
+    name: 'a token is created',
+    who: 'owner',
+    ask: () => ['POST', '/tokens', { body: { ...card, metadata: { note: 'canary-in-metadata' } } }],
+    status: 201,
+    record: (_, { tokens }) => {
+      const [token] = tokens as Record<string, unknown>[]
+      assert.deepEqual([token?.permission, token?.transform, token?.rule], ['token:create', 'mask', 1])
+    },
+  },
+  {
+    name: 'a payload becomes tokens',
+    who: 'masked',
+    ask: () => ['POST', '/tokenize', { body: ['canary-in-data', 2] }],
+    status: 200,
+    record: (_, { tokens }) => assert.equal((tokens as unknown[]).length, 2),
+  },
+  {
+    name: 'a token is revealed',
+    who: 'owner',
+    ask: ({ token }) => ['GET', `/tokens/${token}`],
+    status: 200,
+    record: (world, { tokens, entity_id }) => {
+      assert.deepEqual(tokens, touched(world, 'token:read', 'reveal', 1))
+      assert.equal(entity_id, world.token)
+    },
+  },
+  {
+    name: 'a token is shown under its mask',
+    who: 'masked',
+    ask: ({ token }) => ['GET', `/tokens/${token}`],
+    status: 200,
+    record: (world, { tokens }) => assert.deepEqual(tokens, touched(world, 'token:read', 'mask')),
+  },
+  {
+    name: 'a rule hides a token',
+    who: 'elsewhere',
+    ask: ({ token }) => ['GET', `/tokens/${token}`],
+    status: 404,
+    record: (world, { result, entity_id, tokens }) =>
+      assert.deepEqual([result, entity_id, tokens], ['denied', world.token, undefined]),
+  },
+  {
+    name: 'a token that is none is asked for by a card number',
+    who: 'owner',
+    ask: () => ['GET', '/tokens/4111111111111111'],
+    status: 404,
+    record: (_, { result, entity_id }) => assert.deepEqual([result, entity_id], ['failed', undefined]),
+  },
+  {
+    name: 'a token is patched',
+    who: 'owner',
+    ask: ({ token }) => [
+      'PATCH',
+      `/tokens/${token}`,
+      { body: { metadata: { secret_key: 'canary-in-metadata' }, expires_at: null } },
+    ],
+    status: 200,
+    record: (world, { fields, tokens }) => {
+      assert.deepEqual(fields, ['metadata.*', 'expires_at'])
+      assert.deepEqual(tokens, touched(world, 'token:update', 'mask', 1))
+    },
+  },
+  {
+    name: 'a patch is refused for its shape',
+    who: 'owner',
+    ask: ({ token }) => ['PATCH', `/tokens/${token}`, { body: { type: 'canary-in-data' } }],
+    status: 400,
+    record: { result: 'failed', tokens: undefined },
+  },
+  {
+    name: 'tokens are listed',
+    who: 'masked',
+    ask: () => ['GET', '/tokens?type=card'],
+    status: 200,
+    record: (world, { tokens, entity_id }) => {
+      assert.deepEqual(tokens, touched(world, 'token:read', 'mask'))
+      assert.equal(entity_id, undefined)
+    },
+  },
+  {
+    name: 'tokens are listed by cursor',
+    who: 'owner',
+    ask: () => ['GET', '/v2/tokens?size=1'],
+    status: 200,
+    record: {},
+  },
+  {
+    name: 'tokens are searched',
+    who: 'owner',
+    ask: () => ['POST', '/tokens/search', { body: { query: 'type:card' } }],
+    status: 200,
+    record: (world, { tokens }) => assert.deepEqual(tokens, touched(world, 'token:read', 'reveal', 1)),
+  },
+  {
+    name: 'a search is bad',
+    who: 'owner',
+    ask: () => ['POST', '/tokens/search', { body: { query: 'data:' } }],
+    status: 400,
+    record: { result: 'failed' },
+  },
+  {
+    name: 'tokens are searched by cursor',
+    who: 'owner',
+    ask: () => ['POST', '/v2/tokens/search', { body: { query: 'type:card' } }],
+    status: 200,
+    record: {},
+  },
+  {
+    name: 'a permission is held nowhere',
+    who: 'browser',
+    ask: () => ['GET', '/tokens'],
+    status: 403,
+    record: { result: 'denied' },
+  },
+  {
+    name: 'a token is deleted',
+    who: 'owner',
+    ask: ({ token }) => ['DELETE', `/tokens/${token}`],
+    status: 204,
+    record: (world, { tokens }) => assert.deepEqual(tokens, touched(world, 'token:delete', 'reveal', 1)),
+  },
+  {
+    name: 'the tenant is read',
+    who: 'manager',
+    ask: () => ['GET', '/tenants/self'],
+    status: 200,
+    record: { entity_type: 'tenant' },
+  },
+  {
+    name: 'settings are changed',
+    who: 'manager',
+    ask: () => [
+      'PUT',
+      '/tenants/self',
+      { body: { name: 'canary-in-name', settings: { deduplicate_tokens: 'true' } } },
+    ],
+    status: 200,
+    record: (_, { before, after, fields }) => {
+      assert.deepEqual(fields, ['name', 'settings'])
+      assert.deepEqual(
+        [before, after].map(side => (side as Record<string, unknown>).deduplicate_tokens),
+        [false, true],
+      )
+    },
+  },
+  {
+    name: 'usage is read',
+    who: 'manager',
+    ask: () => ['GET', '/tenants/self/reports/usage'],
+    status: 200,
+    record: { entity_type: 'report' },
+  },
+  {
+    name: 'the index report is read',
+    who: 'manager',
+    ask: () => ['GET', '/tenants/self/reports/indexes'],
+    status: 200,
+    record: { entity_type: 'report' },
+  },
+  {
+    name: 'applications are listed',
+    who: 'manager',
+    ask: () => ['GET', '/applications'],
+    status: 200,
+    record: { entity_type: 'application' },
+  },
+  {
+    name: 'an application is made',
+    who: 'manager',
+    ask: () => [
+      'POST',
+      '/applications',
+      { body: { name: 'canary-in-name', type: 'private', permissions: ['token:read'] } },
+    ],
+    status: 201,
+    record: (_, { after, entity_id }) => {
+      assert.deepEqual(after, { type: 'private', permissions: ['token:read'] })
+      assert.ok(entity_id)
+    },
+  },
+  {
+    name: 'the own application is read',
+    who: 'masked',
+    ask: () => ['GET', '/applications/key'],
+    status: 200,
+    record: (world, { entity_id }) => assert.equal(entity_id, world.application),
+  },
+  {
+    name: 'an application is read',
+    who: 'manager',
+    ask: ({ application }) => ['GET', `/applications/${application}`],
+    status: 200,
+    record: (world, { entity_id }) => assert.equal(entity_id, world.application),
+  },
+  {
+    name: 'an application that is none is read',
+    who: 'manager',
+    ask: () => ['GET', '/applications/canary-in-name'],
+    status: 404,
+    record: { result: 'failed', entity_id: undefined },
+  },
+  {
+    name: 'rules are changed',
+    who: 'manager',
+    ask: ({ application }) => [
+      'PUT',
+      `/applications/${application}`,
+      { body: { name: 'canary-in-name', permissions: ['token:read'] } },
+    ],
+    status: 200,
+    record: (_, { before, after }) =>
+      assert.deepEqual(
+        [before, after].map(side => ((side as Record<string, unknown>).permissions as string[]).length),
+        [3, 1],
+      ),
+  },
+  {
+    name: 'access is explained',
+    who: 'manager',
+    ask: ({ application }) => [
+      'POST',
+      `/applications/${application}/explain`,
+      { body: { permission: 'token:read', containers: ['/a/'] } },
+    ],
+    status: 200,
+    record: {},
+  },
+  {
+    name: 'permissions are listed',
+    who: 'masked',
+    ask: () => ['GET', '/permissions'],
+    status: 200,
+    record: {},
+  },
+  {
+    name: 'keys are listed',
+    who: 'manager',
+    ask: ({ application }) => ['GET', `/applications/${application}/keys`],
+    status: 200,
+    record: { entity_type: 'key' },
+  },
+  {
+    name: 'a key is made',
+    who: 'manager',
+    ask: ({ application }) => ['POST', `/applications/${application}/keys`, { body: {} }],
+    status: 201,
+    record: (world, { after }) =>
+      assert.equal((after as Record<string, unknown>).application_id, world.application),
+  },
+  {
+    name: 'a key is read',
+    who: 'manager',
+    ask: ({ application, keyId }) => ['GET', `/applications/${application}/keys/${keyId}`],
+    status: 200,
+    record: (world, { entity_id }) => assert.equal(entity_id, world.keyId),
+  },
+  {
+    name: 'a key is revoked',
+    who: 'manager',
+    ask: ({ application, keyId }) => ['DELETE', `/applications/${application}/keys/${keyId}`],
+    status: 204,
+    record: (world, { entity_id }) => assert.equal(entity_id, world.keyId),
+  },
+  {
+    name: 'an application is deleted',
+    who: 'manager',
+    ask: ({ application }) => ['DELETE', `/applications/${application}`],
+    status: 204,
+    record: (world, { before, entity_id }) => {
+      assert.equal((before as Record<string, unknown>).type, 'private')
+      assert.equal(entity_id, world.application)
+    },
+  },
+  {
+    name: 'the tenant is deleted, and its log outlives it',
+    who: 'manager',
+    ask: () => ['DELETE', '/tenants/self'],
+    status: 204,
+    record: (world, { entity_id }) => assert.equal(entity_id, world.tenantId),
+  },
+]
+
+onEveryEngine('acts by HTTP', vault => {
+  for (const { name, who, ask, status, record: expected } of cases)
+    test(`when ${name}, there is exactly one record of it, and no value in it (L1, L2)`, async () => {
+      const world = await newWorld(vault())
+      const before = await recordsOfTenant(vault().service.vault, world.tenantId)
+      const [method, path, send] = ask(world)
+      const reply = await vault().send(method, path, { ...send, key: world.keys[who as keyof World['keys']] })
+      assert.equal(reply.status, status, reply.text)
+      const records = (await recordsOfTenant(vault().service.vault, world.tenantId)).slice(before.length)
+      assert.equal(records.length, 1, JSON.stringify(records))
+      const [record] = records
+      assert.ok(record)
+      assert.equal(record.status, status)
+      assert.equal(record.trace_id, reply.headers.get('svc-trace-id'))
+      assert.equal((record.actor as Record<string, unknown>).type, 'application')
+      assert.deepEqual(Object.keys(record.source as object), ['ip'])
+      const endpoint = Object.values(endpoints).find(({ id }) => id === record.operation)
+      assert.equal(record.route, endpoint?.path)
+      if (status < 300) assert.equal(record.result, 'allowed')
+      if (typeof expected === 'function') expected(world, record)
+      else
+        for (const [member, value] of Object.entries(expected))
+          assert.deepEqual(record[member], value, member)
+      assertAbsent({ records: JSON.stringify(records) }, [...canaries, ...Object.values(world.keys)])
+      const isReceipt = record.id === reply.headers.get('svc-audit')
+      const mustBe =
+        status < 300 && (method !== 'GET' || name.includes('revealed')) && !/search|explain/.test(path)
+      if (mustBe) assert.ok(isReceipt, 'the answer carries the id of its record (L4)')
+    })
+
+  test('each endpoint that is an act is met by one of these requests (L1)', () => {
+    const acts = Object.values(endpoints).filter(({ logs }) => logs !== 'no act')
+    const asked = (method: string, path: string): boolean =>
+      cases.some(({ ask, status }) => {
+        if (status >= 300) return false
+        const [by, at] = ask({ token: 'x', application: 'x', keyId: 'x' } as World)
+        const pattern = new RegExp(`^${path.replace(/:\w+/g, '[^/]+')}([?]|$)`)
+        return by === method && pattern.test(at)
+      })
+    const missing = acts.filter(({ method, path }) => !asked(method, path))
+    assert.deepEqual(
+      missing.map(({ id }) => id),
+      [],
+    )
+  })
+
+  test('public callers get no receipt (L4)', async () => {
+    const { keys } = await newWorld(vault())
+    const reply = await vault().post('/tokens', keys.browser, card)
+    assert.equal(reply.status, 201)
+    assert.equal(reply.headers.get('svc-audit'), null)
+  })
+
+  test('a replayed answer is an act, which names what the first one named (L1)', async () => {
+    const world = await newWorld(vault())
+    const create = () =>
+      vault().send('POST', '/tokens', {
+        key: world.keys.owner,
+        body: card,
+        headers: { 'svc-idempotency-key': 'once' },
+      })
+    const [first, again] = [await create(), await create()]
+    assert.equal(again.headers.get('idempotent-replayed'), 'true')
+    const records = (await recordsOfTenant(vault().service.vault, world.tenantId))
+      .filter(({ operation }) => operation === 'createToken')
+      .slice(-2)
+    assert.deepEqual(records[0]?.tokens, records[1]?.tokens)
+    assert.deepEqual(
+      records.map(record => record.entity_id),
+      [first.body.id, first.body.id],
+    )
+  })
+
+  test('an unknown key is recorded in the log of the operator, and refusals of a second are one record (L1)', async () => {
+    const { service } = vault()
+    const before = (await recordsOfOperator(service.vault)).length
+    for (let times = 0; times < 5; times++) assert.equal((await vault().send('GET', '/tokens')).status, 401)
+    const records = (await recordsOfOperator(service.vault)).slice(before)
+    assert.deepEqual(
+      records.map(({ operation, result, status, count, actor }) => [operation, result, status, count, actor]),
+      [['listTokens', 'denied', 401, 5, { type: 'anonymous' }]],
+    )
+  })
+
+  test('refusals that name no token are merged, those that name one are not (L1)', async () => {
+    const world = await newWorld(vault())
+    const before = (await recordsOfTenant(vault().service.vault, world.tenantId)).length
+    for (let times = 0; times < 4; times++) {
+      await vault().get('/tokens', world.keys.browser)
+      await vault().get(`/tokens/${world.token}`, world.keys.elsewhere)
+    }
+    const records = (await recordsOfTenant(vault().service.vault, world.tenantId)).slice(before)
+    assert.deepEqual(
+      records.map(({ status, count }) => [status, count]).sort(),
+      [...Array.from({ length: 4 }, () => [404, undefined]), [403, 4]].sort(),
+    )
+  })
+
+  test('probes, documentation and paths that lead nowhere are no acts (L1)', async () => {
+    const world = await newWorld(vault())
+    const { service } = vault()
+    const before = [
+      (await recordsOfTenant(service.vault, world.tenantId)).length,
+      (await recordsOfOperator(service.vault)).length,
+    ]
+    for (const path of ['/health', '/ready', '/openapi.json', '/docs', '/nowhere'])
+      await vault().get(path, world.keys.owner)
+    await vault().send('GET', '/nowhere')
+    assert.deepEqual(
+      [
+        (await recordsOfTenant(service.vault, world.tenantId)).length,
+        (await recordsOfOperator(service.vault)).length,
+      ],
+      before,
+    )
+  })
+
+  test('an act that touches more than 500 tokens has further records (L2)', async () => {
+    const world = await newWorld(vault())
+    const before = (await recordsOfTenant(vault().service.vault, world.tenantId)).length
+    const values = Array.from({ length: 1_000 }, (_, at) => `value ${at}`)
+    const reply = await vault().post('/tokenize', world.keys.owner, values)
+    assert.equal(reply.status, 200)
+    const records = (await recordsOfTenant(vault().service.vault, world.tenantId)).slice(before)
+    assert.deepEqual(
+      records.map(({ part, tokens }) => [part, (tokens as unknown[]).length]),
+      [
+        [1, 500],
+        [2, 500],
+      ],
+    )
+    assert.equal(new Set(records.map(({ id }) => id)).size, 2)
+  })
+})
