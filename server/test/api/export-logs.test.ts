@@ -38,7 +38,7 @@ const open = async (vault: TestVault, path: string, key: string): Promise<Incomi
 }
 
 onEveryEngine('export the log', vault => {
-  test('the lines are the records of all writers, as they are sealed, each in the order of its numbers (L5)', async () => {
+  test('the lines are the records of all writers, as they are sealed, each in the order of its numbers (L4.1, L5.8)', async () => {
     const { tenantId, keys } = await newTenant(vault())
     const other = await secondNode(vault())
     try {
@@ -66,7 +66,7 @@ onEveryEngine('export the log', vault => {
       )
   })
 
-  test('an export goes on where the one before ended, with what was recorded since, late or not (L5)', async () => {
+  test('an export goes on where the one before ended, with what was recorded since, late or not (L3.1, L5.8)', async () => {
     const { tenantId, keys, record } = await newTenant(vault())
     const all: string[] = []
     let start = ''
@@ -93,7 +93,7 @@ onEveryEngine('export the log', vault => {
     )
   })
 
-  test('an export in pieces of any size is the whole export (L5)', async () => {
+  test('an export in pieces of any size is the whole export (L5.8)', async () => {
     const { keys, record } = await newTenant(vault())
     await record(2_500)
     const whole = (await exported(vault(), keys.manager, 'entity_type=report')).lines
@@ -113,7 +113,7 @@ onEveryEngine('export the log', vault => {
     }
   })
 
-  test('an export that was cut off is resumed from the last cursor that arrived (L5)', async () => {
+  test('an export that was cut off is resumed from the last cursor that arrived (L5.8)', async () => {
     const { keys, record } = await newTenant(vault())
     await record(6_000)
     const whole = (await exported(vault(), keys.manager, 'entity_type=report')).lines
@@ -135,7 +135,7 @@ onEveryEngine('export the log', vault => {
 })
 
 onSqliteAlone('how an export is sent', 'storage is only read', vault => {
-  test('its own record is stored though it goes on, once (L1, L5)', async () => {
+  test('its own record is stored though it goes on, once (L1.1, L5.8)', async () => {
     const { keys, record, tenantId } = await newTenant(vault())
     await record(20_000)
     const response = await open(vault(), '/logs/export', keys.manager)
@@ -153,7 +153,7 @@ onSqliteAlone('how an export is sent', 'storage is only read', vault => {
     assert.equal((await own()).length, 1)
   })
 
-  test('nothing is read ahead of a client that does not read, and its memory is given back when it leaves (L5)', async () => {
+  test('nothing is read ahead of a client that does not read, and its memory is given back when it leaves (L5.8, C37.6)', async () => {
     const { keys, record } = await newTenant(vault())
     await record(60_000)
     const { service } = vault()
@@ -184,7 +184,7 @@ onSqliteAlone('how an export is sent', 'storage is only read', vault => {
     }
   })
 
-  test('a fault before the first byte is a problem; a later one ends the connection (L5)', async () => {
+  test('a fault before the first byte is a problem; a later one ends the connection (L5.8)', async () => {
     const { keys, record, tenantId } = await newTenant(vault())
     await record(20_000)
     const { store } = vault().service.vault
@@ -215,7 +215,7 @@ onSqliteAlone('how an export is sent', 'storage is only read', vault => {
     ])
   })
 
-  test('HEAD has the headers of an export and reads no more than its first piece (L5)', async () => {
+  test('HEAD has the headers of an export and reads no more than its first piece (L5.8)', async () => {
     const { keys, record } = await newTenant(vault())
     await record(20_000)
     const reply = await vault().send('HEAD', '/logs/export', { key: keys.manager })

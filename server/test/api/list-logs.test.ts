@@ -21,7 +21,7 @@ const newTenant = async (vault: TestVault) => {
 }
 
 onEveryEngine('list the log', vault => {
-  test('an entry is the record, and has the fields of compatible services (L2, L5)', async () => {
+  test('an entry is the record, and has the fields of compatible services (L2.1, L2.5, L5.6)', async () => {
     const { tenantId, keys } = await newTenant(vault())
     const { id } = await vault().create(keys.owner, text)
     await vault().get(`/tokens/${id}`, keys.owner)
@@ -55,7 +55,7 @@ onEveryEngine('list the log', vault => {
     )
   })
 
-  test('the pages of a walk are the whole log, newest first, of several writers too (L5)', async () => {
+  test('the pages of a walk are the whole log, newest first, of several writers too (L5.3, L5.4)', async () => {
     const { tenantId, keys } = await newTenant(vault())
     const other = await secondNode(vault())
     try {
@@ -84,7 +84,7 @@ onEveryEngine('list the log', vault => {
     }
   })
 
-  test('what is recorded between pages, early or late, neither repeats nor hides others (L5)', async () => {
+  test('what is recorded between pages, early or late, neither repeats nor hides others (L3.1, L5.3)', async () => {
     const { keys, owner, tenantId } = await newTenant(vault())
     for (let index = 0; index < 9; index++) {
       vault().now += 1_000
@@ -112,7 +112,7 @@ onEveryEngine('list the log', vault => {
     assert.equal(records.filter(({ operation }) => operation === 'late').length, pages.length)
   })
 
-  test('each filter keeps what it asks for and leaves out the rest (L5)', async () => {
+  test('each filter keeps what it asks for and leaves out the rest (L5.2)', async () => {
     const { keys, owner } = await newTenant(vault())
     const { acts } = vault().service.vault
     const ids = { one: '019ac000-0000-7000-8000-000000000001', two: '019ac000-0000-7000-8000-000000000002' }
@@ -163,7 +163,7 @@ onEveryEngine('list the log', vault => {
       assert.deepEqual(await operations(query), expected, query)
   })
 
-  test('a refused request is found by the token that it was about (L1, L5)', async () => {
+  test('a refused request is found by the token that it was about (L1.13, L5.2)', async () => {
     const { keys } = await newTenant(vault())
     const blind = await vault().post('/applications', keys.manager, {
       name: 'elsewhere',
@@ -180,7 +180,7 @@ onEveryEngine('list the log', vault => {
     )
   })
 
-  test('a tenant reads nothing of another, nor goes on with its cursors (L5)', async () => {
+  test('a tenant reads nothing of another, nor goes on with its cursors (L5.11)', async () => {
     const ours = await newTenant(vault())
     const theirs = await newTenant(vault())
     for (const { keys } of [ours, theirs])
@@ -197,7 +197,7 @@ onEveryEngine('list the log', vault => {
     }
   })
 
-  test('reading the log is recorded, with the names of its filters (L1, L2)', async () => {
+  test('reading the log is recorded, with the names of its filters (L1.1, L2.7)', async () => {
     const { keys } = await newTenant(vault())
     await vault().get('/logs?entity_type=token&token_id=a-token', keys.manager)
     await vault().get('/logs/entity-types', keys.manager)
@@ -212,7 +212,7 @@ onEveryEngine('list the log', vault => {
     )
   })
 
-  test('lists and searches are recorded with fields and operators, never with keys or values (L2)', async () => {
+  test('lists and searches are recorded with fields and operators, never with keys or values (L2.7)', async () => {
     const { keys } = await newTenant(vault())
     const card = 'container:/a/* AND (metadata.secret:x OR NOT data:y) created_at:[2026-01-01 TO *]'
     granted(await vault().get('/tokens?id=a&metadata.secret=x&metadata.other=y&type=card', keys.owner))
@@ -240,7 +240,7 @@ onEveryEngine('list the log', vault => {
     )
   })
 
-  test('no page and no export holds a value, a metadata value, a key or its text (L2)', async () => {
+  test('no page and no export holds a value, a metadata value, a key or its text (L2.11)', async () => {
     const { keys } = await newTenant(vault())
     const canaries = [
       'Canary Value',
@@ -273,7 +273,7 @@ onEveryEngine('list the log', vault => {
     assert.ok(page.text.includes('searchTokensByCursor'))
   })
 
-  test('what the log is about is listed by value and name (L5)', async () => {
+  test('what the log is about is listed by value and name (L5.7)', async () => {
     const { keys } = await newTenant(vault())
     const types = granted(await vault().get('/logs/entity-types', keys.manager))
     assert.deepEqual(
@@ -283,7 +283,7 @@ onEveryEngine('list the log', vault => {
     assert.equal(types[0].display_name, 'Token')
   })
 
-  test('a cursor outlives a restart and a new data key, and takes another size (L5)', async () => {
+  test('a cursor outlives a restart, and takes another size (L5.3)', async () => {
     const { keys, tenantId } = await newTenant(vault())
     for (let index = 0; index < 3; index++) await vault().create(keys.owner, text)
     const { pagination } = granted(await vault().get('/logs?size=1', keys.manager))
@@ -315,7 +315,7 @@ onSqliteAlone('pages of the log', 'storage is only read', vault => {
     ['start=AAAA', 'start', /is not a cursor/],
   ]
   for (const [query, path, says] of faults)
-    test(`${query} is refused with the parameter's name (L5, C6.3, C6.5)`, async () => {
+    test(`${query} is refused with the parameter's name (L5.2, C6.3, C6.5)`, async () => {
       const { keys } = await newTenant(vault())
       const reply = await vault().get(`/logs?${query}`, keys.manager)
       assert.equal(reply.status, 400)
@@ -323,7 +323,7 @@ onSqliteAlone('pages of the log', 'storage is only read', vault => {
       assert.match(reply.body.errors[path][0], says)
     })
 
-  test('an export takes a size beyond that of a page, and refuses what is none (L5)', async () => {
+  test('an export takes a size beyond that of a page, and refuses what is none (L5.8)', async () => {
     const { keys } = await newTenant(vault())
     for (const [size, status] of [
       ['1001', 200],
@@ -333,7 +333,7 @@ onSqliteAlone('pages of the log', 'storage is only read', vault => {
       assert.equal((await vault().get(`/logs/export?size=${size}`, keys.manager)).status, status)
   })
 
-  test('a cursor is valid only for its filters and its kind, and only as it was made (L5)', async () => {
+  test('a cursor is valid only for its filters and its kind, and only as it was made (L5.3, L5.8)', async () => {
     const { keys } = await newTenant(vault())
     for (let index = 0; index < 3; index++) await vault().create(keys.owner, text)
     const { pagination } = granted(await vault().get('/logs?size=1&entity_type=token', keys.manager))
@@ -354,7 +354,7 @@ onSqliteAlone('pages of the log', 'storage is only read', vault => {
       assert.equal(await status(path), 400, path)
   })
 
-  test('a page examines a bounded number of records, so it may be empty and have a next (L5)', async () => {
+  test('a page examines a bounded number of records, so it may be empty and have a next (L5.5)', async () => {
     const { keys, owner } = await newTenant(vault())
     const { acts } = vault().service.vault
     const kind = { operation: 'something', entityType: 'report' } as const
@@ -368,7 +368,7 @@ onSqliteAlone('pages of the log', 'storage is only read', vault => {
     )
   })
 
-  test('a page ends early where its records are long (L5)', async () => {
+  test('a page ends early where its records are long (L5.5)', async () => {
     const { keys, owner } = await newTenant(vault())
     const { acts } = vault().service.vault
     const kind = { operation: 'something', entityType: 'report' } as const
@@ -385,7 +385,7 @@ onSqliteAlone('pages of the log', 'storage is only read', vault => {
     for (const page of pages) assert.ok(JSON.stringify(page).length < 2 * pace.pageBatchBytes)
   })
 
-  test('dates far apart are found without opening what lies between (L5)', async () => {
+  test('dates far apart are found without opening what lies between (L5.2)', async () => {
     const { keys, owner } = await newTenant(vault())
     const { vault: inner } = vault().service
     const begun = vault().now

@@ -35,7 +35,7 @@ describe('logs, while a server is running', () => {
     return linesOf(stdout)
   }
 
-  test('logs list shows what was done, newest first, and is recorded itself (L5)', async () => {
+  test('logs list shows what was done, newest first, and is recorded itself (L5.9)', async () => {
     const tenant = await newTenant()
     const ids = [await tenant.create(), await tenant.create()]
     const listed = await site.json('logs', 'list', '--tenant', tenant.id)
@@ -60,7 +60,7 @@ describe('logs, while a server is running', () => {
     assertAbsent({ stdout, json: JSON.stringify(listed) }, ['Canary Value'])
   })
 
-  test('logs list tells the cursor of what is older, and goes on there (L5)', async () => {
+  test('logs list tells the cursor of what is older, and goes on there (L5.9)', async () => {
     const tenant = await newTenant()
     for (let index = 0; index < 3; index++) await tenant.create()
     const { stderr } = await site.run([
@@ -74,7 +74,7 @@ describe('logs, while a server is running', () => {
     assert.deepEqual(operationsOf(rest.data), ['createToken', 'createToken'])
   })
 
-  test('logs export ends with a cursor, from which the next one goes on (L5)', async () => {
+  test('logs export ends with a cursor, from which the next one goes on (L5.9)', async () => {
     const tenant = await newTenant()
     const first = await exported('--tenant', tenant.id)
     assert.deepEqual(operationsOf(first), ['tenant create', 'logs export'])
@@ -83,7 +83,7 @@ describe('logs, while a server is running', () => {
     assert.deepEqual(operationsOf(second), ['createToken', 'logs export'])
   })
 
-  test('the log of a deleted tenant is read as before, and its reading is recorded there (L5, L7)', async () => {
+  test('the log of a deleted tenant is read as before, and its reading is recorded there (L5.9, L7.2)', async () => {
     const tenant = await newTenant()
     await tenant.create()
     const deleted = await site.run(['tenant', 'delete', tenant.id, '--yes', ...site.vault])
@@ -95,7 +95,7 @@ describe('logs, while a server is running', () => {
     assert.deepEqual(operationsOf(listed.data), operationsOf(lines).toReversed())
   })
 
-  test("without --tenant, it is the operator's own log (L1, L5)", async () => {
+  test("without --tenant, it is the operator's own log (L1.4, L5.9)", async () => {
     const secret = 'key_unknown_1111111111111111'
     assert.equal((await call(server.url, 'GET', '/tokens', secret)).status, 401)
     await site.json('tenant', 'list')
@@ -110,7 +110,7 @@ describe('logs, while a server is running', () => {
     assertAbsent({ all: JSON.stringify(all) }, [secret])
   })
 
-  test('--follow goes on with new records of all processes until SIGTERM, which ends it with a cursor (L5)', async () => {
+  test('--follow goes on with new records of all processes until SIGTERM, which ends it with a cursor (L5.10)', async () => {
     const tenant = await newTenant()
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       const following = site.start([
@@ -139,7 +139,7 @@ describe('logs, while a server is running', () => {
     }
   })
 
-  test('--follow ends when nobody reads it any more (L5)', async () => {
+  test('--follow ends when nobody reads it any more (L5.10)', async () => {
     const tenant = await newTenant()
     const reading = site.startShell(
       `strongroom logs export --follow --tenant ${tenant.id} ${site.vault.join(' ')} | head -n 1`,
@@ -170,7 +170,7 @@ describe('logs, while a server is running', () => {
     { name: 'a wrong size', args: ['--size', '0'], code: 2, says: /--size must be a whole number/ },
   ]
   for (const { name, args, code, says } of faults)
-    test(`${name} is refused in one line, by logs list and logs export (L5)`, async () => {
+    test(`${name} is refused in one line, by logs list and logs export (L5.9)`, async () => {
       for (const command of ['list', 'export'])
         assertRefused(await site.run(['logs', command, ...args, ...site.vault]), code, says)
     })
@@ -180,7 +180,7 @@ describe('app grant', () => {
   const site = new Site()
   after(() => site.remove())
 
-  test('a management application is granted what it lacked, which is recorded before and after (L9)', async () => {
+  test('a management application is granted what it lacked, which is recorded before and after (L9.1)', async () => {
     const server = await site.serve()
     const { tenant_id: tenant } = await site.json('tenant', 'create', '--name', 'T')
     const made = await site.json(
@@ -201,7 +201,7 @@ describe('app grant', () => {
     assert.deepEqual([had.permissions, has.permissions], [['tenant:read'], ['tenant:read', 'log:read']])
   })
 
-  test('what is no management permission or no management application is refused (L9, C28.5)', async () => {
+  test('what is no management permission or no management application is refused (L9.1, C28.5)', async () => {
     const { tenant_id: tenant } = await site.json('tenant', 'create', '--name', 'T')
     const privately = await site.json(
       ...['app', 'create', '--tenant', tenant, '--name', 'p', '--type', 'private'],

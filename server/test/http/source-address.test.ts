@@ -82,7 +82,7 @@ const cases: readonly Case[] = [
 
 describe('where a request comes from', () => {
   for (const { name, trusted = networks, from, header, is } of cases)
-    test(`${name} (L2)`, () => {
+    test(`${name} (L2.2)`, () => {
       const headers = header === undefined ? {} : { 'x-forwarded-for': header as string }
       assert.equal(sourceOf(trusted)({ remoteAddress: from, headers }), is)
     })
@@ -92,7 +92,7 @@ onOneEngine(
   'behind a trusted proxy',
   'storage only keeps it',
   vault => {
-    test('records show the client, of answers and of refusals to unknown keys (L2)', async () => {
+    test('records show the client, of answers and of refusals to unknown keys (L2.2)', async () => {
       const { keys } = await vault().tenant(ownerAndManager)
       const headers = { 'x-forwarded-for': '6.6.6.6, 7.7.7.7' }
       assert.equal((await vault().send('GET', '/tokens', { key: keys.owner, headers })).status, 200)

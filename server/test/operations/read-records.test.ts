@@ -112,7 +112,7 @@ const sequences = (steps: readonly LogStep[]): string[] =>
 const all = ({ records }: Model): string[] => [...records.values()].flat().map(({ sequence }) => sequence)
 
 for (const backwards of [false, true])
-  test(`every record is read once ${backwards ? 'downwards' : 'upwards'}, from wherever reading stopped (L5)`, async () => {
+  test(`every record is read once ${backwards ? 'downwards' : 'upwards'}, from wherever reading stopped (L5.3, L5.8)`, async () => {
     for (let seed = 1; seed <= 60; seed++) {
       const model = modelLog(seed)
       const { vault } = vaultWith(model)
@@ -137,7 +137,7 @@ for (const backwards of [false, true])
   })
 
 for (const backwards of [false, true])
-  test(`a time finds all of its records ${backwards ? 'downwards' : 'upwards'}, late ones too, and opens few others (L5)`, async () => {
+  test(`a time finds all of its records ${backwards ? 'downwards' : 'upwards'}, late ones too, and opens few others (L5.2)`, async () => {
     let [openedBlocks, neededBlocks] = [0, 0]
     for (let seed = 1; seed <= 200; seed++) {
       const model = modelLog(seed)
@@ -160,7 +160,7 @@ for (const backwards of [false, true])
     assert.ok(openedBlocks < 1.5 * neededBlocks, `${openedBlocks} opened, ${neededBlocks} needed`)
   })
 
-test('writers are merged by time as far as their own order allows (L5)', async () => {
+test('writers are merged by time as far as their own order allows (L5.4)', async () => {
   const of = (writer: number, ...times: number[]): Model => {
     const block = {
       tenant: 1,
