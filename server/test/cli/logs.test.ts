@@ -201,6 +201,12 @@ describe('app grant', () => {
     assert.deepEqual([had.permissions, has.permissions], [['tenant:read'], ['tenant:read', 'log:read']])
   })
 
+  test('the management application of a new tenant reads the log (L9.2)', async () => {
+    const server = await site.serve()
+    const { management_api_key: key } = await site.json('tenant', 'create', '--name', 'New')
+    assert.equal((await call(server.url, 'GET', '/logs', key)).status, 200)
+  })
+
   test('what is no management permission or no management application is refused (L9.1, C28.5)', async () => {
     const { tenant_id: tenant } = await site.json('tenant', 'create', '--name', 'T')
     const privately = await site.json(
