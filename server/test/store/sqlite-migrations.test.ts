@@ -198,9 +198,11 @@ const opener = (): Worker =>
       try {
         const store = openSqlite({ path })
         await store.ensureVaultKeys([{ purpose: 'a key', version: 1, wrapped: new Uint8Array(8) }])
-        await store.createTenant({
-          id: crypto.randomUUID(), sealed: new Uint8Array(8), keys: [], applications: [], apiKeys: [],
-        })
+        const sealed = new Uint8Array(8)
+        await store.createTenant(
+          { id: crypto.randomUUID(), sealed, keys: [], applications: [], apiKeys: [] },
+          { records: 1, bytes: 8, sealWith: () => ({ firstAt: 1, lastAt: 1, sealed }) },
+        )
         await store.close()
         parentPort.postMessage('opened')
       } catch (error) {
