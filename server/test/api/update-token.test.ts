@@ -403,10 +403,10 @@ onEveryEngine('update a token', (vault, aboveStorage) => {
     assert.deepEqual(Object.keys(body.metadata).sort(), [...names].sort())
   })
 
-  test('four hundred patches at the same time are all kept, in a few rounds each (C18.8)', async () => {
+  test('two hundred patches at the same time are all kept, in a few rounds each (C18.8)', async () => {
     const { keys } = await vault().tenant({ owner })
     const { id } = await vault().create(keys.owner, token({}))
-    const names = Array.from({ length: 400 }, (_, at) => `k${at}`)
+    const names = Array.from({ length: 200 }, (_, at) => `k${at}`)
     const commits = await countCommits(vault(), async () => {
       const replies = await Promise.all(
         names.map((name, at) => vault().patch(`/tokens/${id}`, keys.owner, { data: { [name]: at } })),

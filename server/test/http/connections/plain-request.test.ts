@@ -4,6 +4,7 @@ import { duplexPair } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
 import { PlainRequestReader } from '../../../src/http/connections/plain-request.ts'
+import { tries } from '../../rig/long-run.ts'
 import { fc } from '../../rig/properties.ts'
 
 type Seen = {
@@ -173,7 +174,7 @@ describe('a plain request', () => {
         plain++
         assert.deepEqual(await asNode(bytes), [seen])
       }),
-      { numRuns: 4_000 },
+      { numRuns: tries(1_000) },
     )
     assert.ok(plain > 300, `only ${plain} were plain`)
   })
@@ -190,7 +191,7 @@ describe('a plain request', () => {
         const whole = Buffer.concat([head, Buffer.alloc(Number(length), '.')])
         assert.deepEqual(await asNode(whole), [asPlain(whole, reader)])
       }),
-      { numRuns: 4_000 },
+      { numRuns: tries(1_000) },
     )
     assert.ok(heads > 300, `only ${heads} were heads`)
   })
@@ -207,7 +208,7 @@ describe('a plain request', () => {
         )
         again += Math.max(0, seen.filter(request => typeof request === 'object').length - 1)
       }),
-      { numRuns: 4_000 },
+      { numRuns: tries(1_000) },
     )
     assert.ok(again > 300, `only ${again} followed another one`)
   })
