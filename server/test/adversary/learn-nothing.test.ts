@@ -415,6 +415,8 @@ const carelessPatches: readonly (readonly [id: string, patch: unknown])[] = [
 
 /** How many attackers share the victims of a strategy. There are more attackers than victims, so each meets each strategy. */
 const shares = isLong ? 1 : victimIds.length
+/** An attacker that hardly asks for anything proves nothing. */
+const requestsMin = isLong ? 500 : 400
 
 describe('attackers learn nothing (sqlite alone: what an answer tells is decided above storage)', () => {
   let vaults: TwoVaults
@@ -518,7 +520,7 @@ describe('attackers learn nothing (sqlite alone: what an answer tells is decided
         )
       })
 
-      after(() => assert.ok(requests >= 500, `only ${requests} requests were sent`))
+      after(() => assert.ok(requests >= requestsMin, `only ${requests} requests were sent`))
     })
 
   test('redacted or unreadable tokens are neither found nor counted by any filter, search or plan (C12.7, C24.5, C24.6, C26.7)', async () => {
