@@ -228,6 +228,8 @@ describe('a vault on storage that fails (sqlite)', () => {
       const masked = await vault.get(`/tokens/${made.body.id}`, keys.masked)
       assert.equal(masked.body.data, 'XXXX')
       outsider.close()
+      // As the next try does by itself, within a moment.
+      await vault.service.vault.acts.flush()
 
       assert.ok(!vault.log.join('').includes('lost'))
       const listed = await vault.get('/tokens', keys.private)

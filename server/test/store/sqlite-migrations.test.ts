@@ -10,7 +10,10 @@ import { inspectSqlite } from '../../src/store/sqlite/inspect.ts'
 import { migrate, migrations } from '../../src/store/sqlite/migrate.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
 import { becomeLaterRelease } from '../rig/later-migration.ts'
+
 import { madeTenantLog } from '../rig/log-parts.ts'
+import { isLong } from '../rig/long-run.ts'
+
 import { temporaryFolder } from '../rig/temporary-folder.ts'
 import { openedSqlite } from './opened-sqlite.ts'
 
@@ -141,7 +144,7 @@ describe('migrations (sqlite)', () => {
   test('all who open new storage at the same moment succeed (C35.3)', async () => {
     const threads = Array.from({ length: 4 }, opener)
     try {
-      for (let round = 0; round < 10; round++) {
+      for (let round = 0; round < (isLong ? 10 : 3); round++) {
         path = join(folder.path, `vault-${round}.db`)
         const gate = new Int32Array(new SharedArrayBuffer(4))
         const answers = threads.map(async thread => {
