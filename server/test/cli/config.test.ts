@@ -267,6 +267,22 @@ const table: {
     shown: [0, 250, 3_600_000],
     bad: ['3601', '10s', '-1'],
   },
+  {
+    name: 'audit-anchors',
+    key: 'auditAnchors',
+    values: ['file:/mnt/one', 'file:///mnt/one, file:/mnt/two', 'file:/a b,'],
+    show: c => c.auditAnchors,
+    shown: [['/mnt/one'], ['/mnt/one', '/mnt/two'], ['/a b']],
+    bad: ['/mnt/one', 'file:relative', 's3:/bucket'],
+  },
+  {
+    name: 'audit-retention-days',
+    key: 'auditRetentionDays',
+    values: ['90', '400', '3650'],
+    show: c => c.auditRetentionDays,
+    shown: [90, 400, 3_650],
+    bad: ['89', '3651', '365.5', 'for ever'],
+  },
 ]
 
 function paths(...values: readonly [string, string, string]): readonly [string, string, string] {

@@ -16,7 +16,7 @@ describe('the command line', () => {
   const site = new Site()
   after(() => site.remove())
 
-  const served = 'log-level|header-prefix|cors-|idempotency-|rate-|workers|drain-'
+  const served = 'log-level|header-prefix|cors-|idempotency-|rate-|workers|drain-|audit-|trusted-'
   const noAddress = new RegExp(`^(host|port|tls-|${served})`)
   const unread: Readonly<Record<string, RegExp>> = {
     dev: /^(database-|key-provider|master-key|workers)/,

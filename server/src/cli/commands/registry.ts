@@ -43,6 +43,8 @@ const service: readonly SettingName[] = [
   'rate-limit-burst',
   'limits',
   'drain-timeout',
+  'audit-anchors',
+  'audit-retention-days',
 ]
 
 /**
