@@ -43,7 +43,7 @@ const assertUnauthorized = (reply: TestReply): void => {
   assert.equal(reply.body.title, 'Unauthorized')
 }
 
-onEveryEngine('delete the tenant', vault => {
+onEveryEngine('delete the tenant', (vault, aboveStorage) => {
   const remove = (key: string): Promise<TestReply> => vault().delete('/tenants/self', key)
 
   test('deleting needs tenant:delete and answers 204 with an empty body (§4.9.1, §5.10, C1.4)', async () => {
@@ -266,25 +266,27 @@ onEveryEngine('delete the tenant', vault => {
     assert.deepEqual(await rowsOf(vault(), tenant), {})
   })
 
-  test('a key is refused if its tenant is deleted while the key is being looked up (C31.8, C2.11)', async t => {
-    const { tenantId, keys } = await vault().tenant(ownerAndManager)
-    const tenant = await numberOf(vault(), tenantId)
-    await vault().restart()
-    const { store } = vault()
-    const { listTenantKeys } = store
-    t.mock.method(store, 'listTenantKeys', async (number: number) => {
-      const ifRevision = (await store.getTenant(tenant))?.revision ?? assert.fail()
-      const deletion: WriteSet = {
-        tenant,
-        guarded: [{ kind: 'reviseTenant', ifRevision }],
-        effects: [{ kind: 'deleteTenant' }],
-        counters: [],
-        log: null,
-      }
-      assert.deepEqual(await store.commit(deletion), { committed: true })
-      return listTenantKeys(number)
+  aboveStorage(() => {
+    test('a key is refused if its tenant is deleted while the key is being looked up (C31.8, C2.11)', async t => {
+      const { tenantId, keys } = await vault().tenant(ownerAndManager)
+      const tenant = await numberOf(vault(), tenantId)
+      await vault().restart()
+      const { store } = vault()
+      const { listTenantKeys } = store
+      t.mock.method(store, 'listTenantKeys', async (number: number) => {
+        const ifRevision = (await store.getTenant(tenant))?.revision ?? assert.fail()
+        const deletion: WriteSet = {
+          tenant,
+          guarded: [{ kind: 'reviseTenant', ifRevision }],
+          effects: [{ kind: 'deleteTenant' }],
+          counters: [],
+          log: null,
+        }
+        assert.deepEqual(await store.commit(deletion), { committed: true })
+        return listTenantKeys(number)
+      })
+      assertUnauthorized(await vault().get('/tokens', keys.owner))
     })
-    assertUnauthorized(await vault().get('/tokens', keys.owner))
   })
 })
 

@@ -37,7 +37,7 @@ export const appearance = ({ status, headers, body }: TestReply) => {
   const { trace_id: _trace, ...rest } = body ?? {}
   return {
     status,
-    headers: [...headers].filter(([name]) => !['date', 'svc-trace-id'].includes(name)).sort(),
+    headers: [...headers].filter(([name]) => !['date', 'svc-trace-id', 'svc-audit'].includes(name)).sort(),
     body: rest,
   }
 }
