@@ -93,7 +93,10 @@ onEveryEngine('list the log', vault => {
     const { acts } = vault().service.vault
     await acts.flush()
     const before = await recordsOfTenant(vault().service.vault, tenantId)
+    const other = await secondNode(vault())
     const pages = await logPages(vault(), keys.manager, 'size=3', async page => {
+      // A writer that the walk did not begin with.
+      granted(await other.send('POST', '/tokens', { key: keys.owner, body: text }))
       const act = new Act(
         { operation: 'late', entityType: 'token' },
         { type: 'job' },
@@ -106,6 +109,7 @@ onEveryEngine('list the log', vault => {
       vault().now = now
       await acts.flush()
     })
+    await other.stop()
     const shown = pages.flat().filter(({ operation }) => operation !== 'listLogs')
     assert.deepEqual(inSequence(shown).map(lineOf), inSequence(before).map(lineOf))
     const { records } = await exported(vault(), keys.manager)
