@@ -32,6 +32,22 @@ export class Anchoring {
     return (['stopped', 'failing', 'good'] as const).find(state => states.includes(state))
   }
 
+  /**
+   * Throws if storage lacks an anchor's newest checkpoint (L4). An anchor that cannot be read is no reason to serve nobody; `state`
+   * says so.
+   */
+  async requireOurs(): Promise<void> {
+    for (const line of this.#lines) {
+      const { anchor } = line
+      const newest = await anchor.newest().catch(error => {
+        line.state = 'failing'
+        this.#log.error({ anchor: anchor.name, ...describeError(error) }, 'an anchor could not be read')
+        return undefined
+      })
+      if (newest !== undefined) await this.#evidence.requirePast(anchor, newest)
+    }
+  }
+
   /** Appends the checkpoint where an earlier one is not still on its way; the next one follows then. */
   offer(checkpoint: LogCheckpointRow): void {
     this.#newest = checkpoint

@@ -1,7 +1,7 @@
 import { type Checkpoint, headLeaf, openCheckpoint, signCheckpoint } from '../../../crypto/checkpoint.ts'
 import type { EvidenceKeys } from '../../../crypto/evidence-keys.ts'
 import { append, leafHash, rootOf } from '../../../crypto/merkle.ts'
-import { verifierKeyText } from '../../../crypto/signed-note.ts'
+import { NoteError, verifierKeyText } from '../../../crypto/signed-note.ts'
 import { describeError, type Log } from '../../../domain/log.ts'
 import { TamperedError } from '../../../domain/tampered-error.ts'
 import type { Instant } from '../../../domain/time/instant.ts'
@@ -20,7 +20,7 @@ import {
 } from './tree-state.ts'
 
 /** Logs that one checkpoint covers. */
-const logsPerCheckpoint = 4_096
+export const logsPerCheckpoint = 4_096
 /** Blocks that are read and opened at a time. One may take a mebibyte. */
 const blocksAtOnce = 16
 
@@ -37,13 +37,25 @@ type EvidenceStore = Pick<
 
 type GrownTree = { readonly row: LogTreeRow; readonly ifSize: number | null; readonly tree: TreeState }
 
-/** Storage is not the one whose newest checkpoint the anchor holds. */
+/** Storage lacks the newest checkpoint of its anchor (L4). The message is what the operator reads. */
 export class RolledBackError extends Error {
-  constructor(anchor: string, newest: number) {
+  constructor(anchor: string, { anchored, newest }: { anchored: number; newest: number }) {
     super(
-      `storage is older than its anchor: it was rolled back or cut (${anchor} holds a checkpoint that storage lacks). If that was you: strongroom logs accept-rollback ${newest}`,
+      anchored > newest
+        ? `storage is older than its anchor: it was rolled back or cut (${anchor} is at checkpoint ${anchored}, and storage at ${newest}). If that was you: strongroom logs accept-rollback ${newest}`
+        : `storage is not the one of its anchor: the log has two futures (storage lacks checkpoint ${anchored} of ${anchor}). Bring back the storage that has it; or keep that file as evidence, and set audit-anchors to a new one`,
     )
     this.name = 'RolledBackError'
+  }
+}
+
+/** An anchor of another vault, or one that was altered. */
+export class ForeignAnchorError extends Error {
+  constructor(anchor: string, { message }: NoteError) {
+    super(
+      `${anchor} holds what this vault has not signed (${message}): bring back the storage that it belongs to, or set audit-anchors to a new file`,
+    )
+    this.name = 'ForeignAnchorError'
   }
 }
 
@@ -105,9 +117,15 @@ export class Evidence {
     return checkpoint
   }
 
-  /** Until nothing has grown since; for whoever wants all evidence now. */
+  /** Until nothing has grown since; for whoever wants all evidence now. Another node may prove meanwhile, so no checkpoint is not the end. */
   async catchUp(): Promise<void> {
-    while ((await this.checkpoint()) !== undefined) {}
+    for (let size = await this.#newestSize(); await this.isBehind(); ) {
+      const isOurs = (await this.checkpoint()) !== undefined
+      const grown = await this.#newestSize()
+      // Only logs that were changed in storage are behind, and stay so.
+      if (!isOurs && grown === size) return
+      size = grown
+    }
   }
 
   /** Appends the checkpoint. False if the anchor holds what is not our past; then nothing may be appended to it. */
@@ -130,25 +148,33 @@ export class Evidence {
     return stored !== undefined && stored.size === size && this.#open(stored.note).root.equals(root)
   }
 
-  /** Throws if storage lacks the anchor's newest checkpoint (L4). */
-  async requireAnchored(anchor: Anchor): Promise<void> {
-    const newest = await anchor.newest()
-    if (newest === undefined || (await this.isOurPast(newest))) return
-    throw new RolledBackError(anchor.name, (await this.#store.newestCheckpoint())?.size ?? 0)
+  /** Throws if storage lacks this checkpoint, the newest that the anchor holds (L4). */
+  async requirePast(anchor: Anchor, note: string): Promise<void> {
+    try {
+      if (await this.isOurPast(note)) return
+    } catch (error) {
+      throw error instanceof NoteError ? new ForeignAnchorError(anchor.name, error) : error
+    }
+    const { size } = this.#open(note)
+    throw new RolledBackError(anchor.name, { anchored: size, newest: await this.#newestSize() })
   }
 
-  /** The tenant whose log it is, which may be gone. */
+  /** The tenant whose log it is, which may be gone. Throws a TamperedError if storage does not know it any more. */
   async tenantIdOf(tenant: number): Promise<string> {
     const known = this.#tenantIds.get(tenant)
     if (known !== undefined) return known
     const [owner] = await this.#store.listLogOwners(tenant - 1, 1)
-    if (owner?.tenant !== tenant) throw new Error('a log has no owner')
+    if (owner?.tenant !== tenant) throw new TamperedError({ kind: `owner of log ${tenant}` })
     this.#tenantIds.set(tenant, owner.id)
     return owner.id
   }
 
   close(): Promise<void> {
     return this.#grower.close()
+  }
+
+  async #newestSize(): Promise<number> {
+    return (await this.#store.newestCheckpoint())?.size ?? 0
   }
 
   #open(note: string): Checkpoint {
@@ -187,6 +213,7 @@ export class Evidence {
   async #sign(grown: readonly GrownTree[], epochStart?: number): Promise<LogCheckpointRow | undefined> {
     const newest = await this.#store.newestCheckpoint()
     const before = newest?.size ?? 0
+    if (epochStart !== undefined && epochStart !== before) return undefined
     const state = openCheckpointState(this.keys, newest)
     const leaves: LogLeafRow[] = []
     const hashes: Buffer[] = []
