@@ -2,7 +2,7 @@ import { NoteError } from '../../../crypto/signed-note.ts'
 import { describeError, type Log } from '../../../domain/log.ts'
 import type { Anchor } from '../../../store/anchor.ts'
 import type { LogCheckpointRow } from '../../../store/rows.ts'
-import type { Evidence } from './evidence.ts'
+import { type Evidence, NotAnchoredError } from './evidence.ts'
 
 /** `stopped`: it holds what is not our past, so nothing is appended to it any more. `failing`: it could not be written the last time. */
 export type AnchorState = 'good' | 'failing' | 'stopped'
@@ -45,6 +45,17 @@ export class Anchoring {
         return undefined
       })
       if (newest !== undefined) await this.#evidence.requirePast(anchor, newest)
+    }
+  }
+
+  /** Whether storage lacks what an anchor holds because it is older. Throws if no command can make that good. */
+  async isRolledBack(): Promise<boolean> {
+    try {
+      await this.requireOurs()
+      return false
+    } catch (error) {
+      if (error instanceof NotAnchoredError && error.acceptableAt !== undefined) return true
+      throw error
     }
   }
 

@@ -23,6 +23,8 @@ import {
 export const logsPerCheckpoint = 4_096
 /** Blocks that are read and opened at a time. One may take a mebibyte. */
 const blocksAtOnce = 16
+/** Checkpoints that are tried in order to catch up with what others sign meanwhile. */
+const attemptsMax = 100
 
 type EvidenceStore = Pick<
   Store,
@@ -37,27 +39,41 @@ type EvidenceStore = Pick<
 
 type GrownTree = { readonly row: LogTreeRow; readonly ifSize: number | null; readonly tree: TreeState }
 
-/** Storage lacks the newest checkpoint of its anchor (L4). The message is what the operator reads. */
-export class RolledBackError extends Error {
-  constructor(anchor: string, { anchored, newest }: { anchored: number; newest: number }) {
-    super(
-      anchored > newest
-        ? `storage is older than its anchor: it was rolled back or cut (${anchor} is at checkpoint ${anchored}, and storage at ${newest}). If that was you: strongroom logs accept-rollback ${newest}`
-        : `storage is not the one of its anchor: the log has two futures (storage lacks checkpoint ${anchored} of ${anchor}). Bring back the storage that has it; or keep that file as evidence, and set audit-anchors to a new one`,
-    )
-    this.name = 'RolledBackError'
+/** Storage is not the one that an anchor belongs to (L4). The message is one line for the operator: what is wrong, and what to do. */
+export class NotAnchoredError extends Error {
+  readonly problem: string
+  readonly remedy: string
+  /** Storage is older, which the operator can accept from this checkpoint on. Nothing else can be accepted. */
+  readonly acceptableAt: number | undefined
+
+  constructor({ problem, remedy, acceptableAt }: { problem: string; remedy: string; acceptableAt?: number }) {
+    super(`${problem}. ${remedy}`)
+    this.name = 'NotAnchoredError'
+    this.problem = problem
+    this.remedy = remedy
+    this.acceptableAt = acceptableAt
   }
 }
 
-/** An anchor of another vault, or one that was altered. */
-export class ForeignAnchorError extends Error {
-  constructor(anchor: string, { message }: NoteError) {
-    super(
-      `${anchor} holds what this vault has not signed (${message}): bring back the storage that it belongs to, or set audit-anchors to a new file`,
-    )
-    this.name = 'ForeignAnchorError'
-  }
-}
+const rolledBack = (anchor: string, anchored: number, newest: number): NotAnchoredError =>
+  new NotAnchoredError({
+    problem: `storage is older than its anchor: it was rolled back or cut (${anchor} is at checkpoint ${anchored}, and storage at ${newest})`,
+    remedy: `If that was you: strongroom logs accept-rollback ${newest}`,
+    acceptableAt: newest,
+  })
+
+const forked = (anchor: string, anchored: number): NotAnchoredError =>
+  new NotAnchoredError({
+    problem: `storage is not the one of its anchor: the log has two futures (storage lacks checkpoint ${anchored} of ${anchor})`,
+    remedy:
+      'Bring back the storage that has it; or keep that file as evidence, and set audit-anchors to a new one',
+  })
+
+const foreign = (anchor: string, { message }: NoteError): NotAnchoredError =>
+  new NotAnchoredError({
+    problem: `${anchor} holds what this vault has not signed (${message})`,
+    remedy: 'Bring back the storage that it belongs to, or set audit-anchors to a new file',
+  })
 
 /**
  * Makes the log provable (L4): grows a tree for each log and writer, and signs one checkpoint over those that grew. Any number of nodes
@@ -105,26 +121,18 @@ export class Evidence {
    * signed beyond that is given up.
    */
   async checkpoint(epochStart?: number): Promise<LogCheckpointRow | undefined> {
-    const grown: GrownTree[] = []
-    for (const log of await this.#store.listGrownLogs(logsPerCheckpoint)) {
-      const tree = await this.#growTree(log).catch(error => this.#unlessTampered(log, error))
-      if (tree !== undefined) grown.push(tree)
-    }
-    if (grown.length === 0) return undefined
-    const checkpoint = await this.#sign(grown, epochStart)
-    if (checkpoint !== undefined)
-      await Promise.all(grown.map(({ row, ifSize }) => this.#store.putLogTree(row, ifSize)))
-    return checkpoint
+    return this.#prove(await this.#store.listGrownLogs(logsPerCheckpoint), epochStart)
   }
 
-  /** Until nothing has grown since; for whoever wants all evidence now. Another node may prove meanwhile, so no checkpoint is not the end. */
+  /** Until all that is recorded now is proven, for whoever wants all evidence. What comes meanwhile need not be. */
   async catchUp(): Promise<void> {
-    for (let size = await this.#newestSize(); await this.isBehind(); ) {
-      const isOurs = (await this.checkpoint()) !== undefined
-      const grown = await this.#newestSize()
-      // Only logs that were changed in storage are behind, and stay so.
-      if (!isOurs && grown === size) return
-      size = grown
+    for (let attempt = 0; attempt < attemptsMax; attempt++) {
+      const before = await this.#newestSize()
+      const grown = await this.#store.listGrownLogs(logsPerCheckpoint)
+      const isOurs = (await this.#prove(grown)) !== undefined
+      if (isOurs && grown.length < logsPerCheckpoint) return
+      // Nothing has grown but logs that were changed in storage, whose trees do not. Otherwise another node was faster.
+      if (!isOurs && (await this.#newestSize()) === before) return
     }
   }
 
@@ -153,10 +161,11 @@ export class Evidence {
     try {
       if (await this.isOurPast(note)) return
     } catch (error) {
-      throw error instanceof NoteError ? new ForeignAnchorError(anchor.name, error) : error
+      throw error instanceof NoteError ? foreign(anchor.name, error) : error
     }
     const { size } = this.#open(note)
-    throw new RolledBackError(anchor.name, { anchored: size, newest: await this.#newestSize() })
+    const newest = await this.#newestSize()
+    throw size > newest ? rolledBack(anchor.name, size, newest) : forked(anchor.name, size)
   }
 
   /** The tenant whose log it is, which may be gone. Throws a TamperedError if storage does not know it any more. */
@@ -171,6 +180,19 @@ export class Evidence {
 
   close(): Promise<void> {
     return this.#grower.close()
+  }
+
+  async #prove(logs: readonly GrownLog[], epochStart?: number): Promise<LogCheckpointRow | undefined> {
+    const grown: GrownTree[] = []
+    for (const log of logs) {
+      const tree = await this.#growTree(log).catch(error => this.#unlessTampered(log, error))
+      if (tree !== undefined) grown.push(tree)
+    }
+    if (grown.length === 0) return undefined
+    const checkpoint = await this.#sign(grown, epochStart)
+    if (checkpoint !== undefined)
+      await Promise.all(grown.map(({ row, ifSize }) => this.#store.putLogTree(row, ifSize)))
+    return checkpoint
   }
 
   async #newestSize(): Promise<number> {

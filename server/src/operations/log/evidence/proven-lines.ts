@@ -22,6 +22,8 @@ export async function* provenLines(
     readonly start?: string | undefined
     /** A block does not open. It throws by default. */
     readonly onDamage?: OnDamage
+    /** Told of each head, by writer. */
+    readonly onProven?: (writer: number, size: number) => void
   },
 ): AsyncGenerator<string> {
   const { work, start, onDamage = throwing(owner) } = options
@@ -52,6 +54,7 @@ export async function* provenLines(
         if (!work.hasTurn) await work.turn()
       }
       told.set(writer, end)
+      options.onProven?.(writer, end)
     }
     piece += stage.evidence
     const isTold = stage.evidence !== '' && stage.checkpoint !== checkpoint

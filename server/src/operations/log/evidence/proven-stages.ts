@@ -91,8 +91,7 @@ export async function* provenStages(
       proven.set(writer, end)
     }
     const end = size === newest.size ? endOf(owner, told, cuts) : undefined
-    const note =
-      end === undefined ? row.note : signCheckpoint({ ...checkpoint, end }, evidence.keys.signer)
+    const note = end === undefined ? row.note : signCheckpoint({ ...checkpoint, end }, evidence.keys.signer)
     lines.push(checkpointLine(note, { from, size, subtrees }))
     last = { size, edge }
     since = []
@@ -109,7 +108,11 @@ export async function* provenStages(
       since.push(hash)
       const { tenant, writer, size } = head
       // A slow node may have signed an older head after a newer one.
-      if (tenant === owner.tenantNumber && size >= (told.get(writer) ?? 0) && size > (proven.get(writer) ?? 0))
+      if (
+        tenant === owner.tenantNumber &&
+        size >= (told.get(writer) ?? 0) &&
+        size > (proven.get(writer) ?? 0)
+      )
         heads.push(head)
     }
     const { size } = checkpoint
@@ -161,11 +164,7 @@ const cutsOf = async (
   return cuts
 }
 
-const edgeLines = (
-  owner: LogOwner,
-  cuts: ReadonlyMap<number, Tree>,
-  told: Map<number, number>,
-): string => {
+const edgeLines = (owner: LogOwner, cuts: ReadonlyMap<number, Tree>, told: Map<number, number>): string => {
   let lines = ''
   for (const [writer, { size, edge }] of cuts) {
     const known = told.get(writer)
