@@ -72,7 +72,7 @@ export const buildService = async (parts: {
   const { headerPrefix } = settings
   const scheduler = new Scheduler()
   const vault = await openVault({ ...parts, scheduler, anchors: settings.auditAnchors })
-  for (const anchor of settings.auditAnchors) await vault.evidence.requireAnchored(anchor)
+  await vault.anchoring.requireOurs()
   const ownLeases = leases(parts.store, { holder: newUuid(), lengthMs: pace.upkeepLeaseMs, clock })
   const work = allOf(
     Object.entries(upkeep(vault, log, ownLeases.on, settings)).map(([name, jobs]) =>

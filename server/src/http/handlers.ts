@@ -155,7 +155,8 @@ export const handlers: Handlers = {
   health: async () => ({ status: 'up' }),
   ready: async ({ vault }) => {
     await checkReady(vault)
-    return { status: 'ready' }
+    const { state } = vault.anchoring
+    return { status: 'ready', ...((state === 'failing' || state === 'stopped') && { anchors: state }) }
   },
   openapi: async ({ headerPrefix }) => {
     const { openApiText } = await documentation()

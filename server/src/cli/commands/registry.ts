@@ -188,6 +188,23 @@ export const commands: readonly Command[] = [
     run: async invocation => (await import('./logs.ts')).logsExport(invocation),
   },
   {
+    name: 'logs verify',
+    summary:
+      'Verify every log in storage and the checkpoints over them. Exit codes: 0 good, 1 could not run, 2 altered, 3 cut or rolled back, 4 forked',
+    options: { anchor: 'file of checkpoints to compare with (those of audit-anchors)' },
+    flags: json,
+    reads: [...vault, 'audit-anchors'],
+    failsWith: 1,
+    run: async invocation => (await import('./verify-logs.ts')).logsVerify(invocation),
+  },
+  {
+    name: 'logs accept-rollback',
+    summary: 'Go on with storage that is older than its anchors, such as a backup; stop all servers first',
+    words: ['<size>'],
+    reads: [...vault, 'audit-anchors'],
+    run: async invocation => (await import('./verify-logs.ts')).logsAcceptRollback(invocation),
+  },
+  {
     name: 'key create',
     summary: 'Make a further key for an application; prints it once',
     options: { ...application, 'expires-at': `when it stops working, such as ${dateForms}` },
@@ -253,10 +270,10 @@ export const commands: readonly Command[] = [
     options: { sample: 'with --deep: check only about this many tokens per tenant, and no counters' },
     flags: {
       ...json,
-      deep: 'open every token, and check index, counters and deduplication against the tokens',
+      deep: 'open every token, check index, counters and deduplication against the tokens, and verify the logs',
       repair: 'with --deep: repair what differs; rows that do not open stay as they are',
     },
-    reads: [...vault, ...tls, 'limits'],
+    reads: [...vault, ...tls, 'limits', 'audit-anchors'],
     run: async invocation => (await import('./doctor.ts')).doctor(invocation),
   },
 ]
