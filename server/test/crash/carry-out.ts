@@ -39,10 +39,11 @@ const isLost = (target: Target, answer: Answer | undefined): answer is undefined
 
 /** Sends a write and keeps the books: possible before the request, certain after the answer. False if none came. */
 export const carryOut = async (
-  { target, url, ledger: { books, open, answered, counts } }: To,
+  { target, url, ledger }: To,
   writer: string,
   write: Write,
 ): Promise<boolean> => {
+  const { books, open, answered, counts } = ledger
   const { names, to, idempotencyKey } = write
   const lost = open.get(writer) ?? []
   const isAgain = lost.includes(write)
@@ -65,9 +66,30 @@ export const carryOut = async (
   )
   books.settle(names, to)
   write.learn?.(answer?.body)
+  keepReceipt(ledger, answer)
   counts.answered++
   if (idempotencyKey !== undefined)
     answered.set(writer, { write, id: answer?.body.id, clockMs: target.clockMs })
+  return true
+}
+
+/** L1: the answer to a write has a record, unless it only repeats an earlier one. */
+const keepReceipt = ({ receipts }: Ledger, answer: Answer | undefined): void => {
+  if (answer === undefined || answer.replayed) return
+  assert.ok(answer.receipt !== null, 'a write was answered without a receipt')
+  receipts.add(answer.receipt)
+}
+
+/** Reads a token in the clear, which must not be shown before its record is durable. False if no answer came. */
+export const reveal = async ({ target, url, ledger }: To, name: string): Promise<boolean> => {
+  const id = ledger.books.places.get(name)?.id
+  const answer = await askOnce(url, 'GET', `/tokens/${id}`, { key: target.keys.private_api_key })
+  if (isLost(target, answer)) return false
+  // Another writer may have deleted it, or let it expire.
+  if (answer?.status === 200) {
+    keepReceipt(ledger, answer)
+    ledger.counts.revealed++
+  }
   return true
 }
 

@@ -1,6 +1,7 @@
 import { Seeded } from '../rig/seeded.ts'
 import { Books } from './books.ts'
 import { askAgain } from './carry-out.ts'
+import { checkLog } from './check-log.ts'
 import { compareWithBooks } from './compare-with-books.ts'
 import { Fleet, type FleetOptions } from './fleet.ts'
 import { type KillPlan, killPlansOf, type Scene } from './kill-plans.ts'
@@ -34,9 +35,9 @@ export const crashRun = async (options: CrashOptions): Promise<void> => {
       await fleet.startAll()
       await holdAgainstBooks(fleet, ledger)
       fleet.calmDown()
-      const { answered, lost, repeated } = ledger.counts
+      const { answered, lost, repeated, revealed } = ledger.counts
       report(
-        `round ${round}: ${told}; so far ${answered} writes answered, ${lost} answers lost, ${repeated} told again`,
+        `round ${round}: ${told}; so far ${answered} writes answered, ${revealed} tokens revealed, ${lost} answers lost, ${repeated} told again`,
       )
     }
     const again = await askAgain(fleet, ledger)
@@ -55,6 +56,7 @@ export const crashRun = async (options: CrashOptions): Promise<void> => {
 
 const holdAgainstBooks = async (fleet: Fleet, ledger: Ledger): Promise<void> => {
   await compareWithBooks(fleet, ledger)
+  await checkLog(fleet, ledger)
   await fleet.examine()
 }
 

@@ -11,7 +11,14 @@ export class Ledger {
   readonly open = new Map<string, Write[]>()
   readonly answered = new Map<string, Answered>()
   readonly secrets = new Map<string, string>()
-  readonly counts = { answered: 0, lost: 0, repeated: 0 }
+  readonly counts = { answered: 0, lost: 0, repeated: 0, revealed: 0 }
+  /** Ids of records that must be in the log, and have not been looked for yet. */
+  readonly receipts = new Set<string>()
+  /** How far the log was read. */
+  readonly log: { cursor: string | undefined; readonly next: Map<string, number> } = {
+    cursor: undefined,
+    next: new Map(),
+  }
 
   constructor(books: Books) {
     this.books = books

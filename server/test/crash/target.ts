@@ -8,6 +8,8 @@ export type Answer = {
   readonly body: Body
   readonly replayed: boolean
   readonly retryAfter: string | null
+  /** The id of the record that was durable before the answer left. */
+  readonly receipt: string | null
 }
 
 /** A vault that may die at any moment. */
@@ -51,6 +53,7 @@ export const askOnce = async (
       body: text === '' ? {} : JSON.parse(text),
       replayed: reply.headers.get('idempotent-replayed') === 'true',
       retryAfter: reply.headers.get('retry-after'),
+      receipt: reply.headers.get('svc-audit'),
     }
   } catch {
     assert.ok(!signal.aborted, `${method} ${path} was never answered`)
