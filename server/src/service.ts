@@ -17,6 +17,8 @@ import { leases } from './jobs/lease.ts'
 import { proveLog } from './jobs/prove-log.ts'
 import { frequentUpkeep, lastUpkeep, upkeep } from './jobs/upkeep.ts'
 import type { KeyProvider } from './keys/key-provider.ts'
+import { operatorAct } from './operations/log/acting.ts'
+import { theOperator } from './operations/log/log-owner.ts'
 import { openVault } from './operations/vault/open-vault.ts'
 import type { Vault } from './operations/vault/vault.ts'
 import { ByteBudget } from './scheduling/byte-budget.ts'
@@ -103,11 +105,18 @@ export const buildService = async (parts: {
     memory,
     ...(parts.tls && { tls: parts.tls }),
   })
+  let hasStarted = false
+  /** When there was a log, and when not. */
+  const recordForOperator = (operation: string): void => {
+    hasStarted = true
+    vault.acts.note(theOperator, operatorAct({ operation, entityType: 'log' }))
+  }
   return {
     vault,
     memory,
     jobTimer: work,
     startJobs: () => {
+      recordForOperator('server start')
       work.start()
       frequent.start()
       proving.start()
@@ -117,6 +126,7 @@ export const buildService = async (parts: {
     close: async drainTimeoutMs => {
       try {
         await app.close(drainTimeoutMs)
+        if (hasStarted) recordForOperator('server stop')
         await Promise.all([work.stop(), frequent.stop(), proving.stop()])
         // If storage does not answer, leases end by themselves.
         await Promise.all([ownLeases.releaseAll(), proofLeases.releaseAll()]).catch(() => undefined)

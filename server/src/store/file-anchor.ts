@@ -1,4 +1,4 @@
-import { open } from 'node:fs/promises'
+import { open, truncate } from 'node:fs/promises'
 import type { Anchor } from './anchor.ts'
 
 /** Longer than any note with its signatures. */
@@ -10,7 +10,7 @@ const signatureLine = /^— \S+ \S+$/u
 /** A file, best on another disk or machine: `file:/mnt/anchor/strongroom.notes`. */
 export const fileAnchor = (path: string): Anchor => {
   /** The last whole note, and where it ends. */
-  const readTail = async (): Promise<{ note: string | undefined; end: number }> => {
+  const readTail = async (): Promise<{ note: string | undefined; end: number; size: number }> => {
     const file = await open(path, 'a+', 0o600)
     try {
       const { size } = await file.stat()
@@ -18,7 +18,11 @@ export const fileAnchor = (path: string): Anchor => {
       const bytes = Buffer.alloc(size - start)
       await file.read(bytes, 0, bytes.length, start)
       const { note, end } = lastNote(bytes.toString('utf8'))
-      return { note, end: size - bytes.length + Buffer.byteLength(bytes.toString('utf8').slice(0, end)) }
+      return {
+        note,
+        size,
+        end: size - bytes.length + Buffer.byteLength(bytes.toString('utf8').slice(0, end)),
+      }
     } finally {
       await file.close()
     }
@@ -27,12 +31,13 @@ export const fileAnchor = (path: string): Anchor => {
     name: `file:${path}`,
     newest: async () => (await readTail()).note,
     append: async note => {
-      const { end } = await readTail()
-      const file = await open(path, 'r+')
+      const { end, size } = await readTail()
+      // What a power cut left of a note would be taken for the beginning of this one.
+      if (end < size) await truncate(path, end)
+      // Only to append: the file may permit nothing else (`chattr +a`).
+      const file = await open(path, 'a', 0o600)
       try {
-        // What a power cut left of a note would be taken for the beginning of this one.
-        await file.truncate(end)
-        await file.write(note, end)
+        await file.write(note)
         await file.sync()
       } finally {
         await file.close()

@@ -47,13 +47,18 @@ export const masterKeyRewrap: Run = ({ config, flags }) =>
 export const masterKeyRetire: Run = ({ config }) =>
   withVault(config, async vault => {
     const path = keyProviderKind(config).requireMasterKeyFile(config)
-    const known = readMasterKeyFile(path)
-    const older = await countOlderWraps(vault)
-    if (older > 0)
-      throw new Error(
-        `storage has ${counted(older, 'key')} under an older master key: run strongroom master-key rewrap first`,
-      )
-    const retired = retireMasterKeys(path, known)
+    const kind: ActKind = { operation: 'master-key retire', entityType: 'key' }
+    const retired = await recordedForOperator(vault, kind, async act => {
+      const known = readMasterKeyFile(path)
+      const older = await countOlderWraps(vault)
+      if (older > 0)
+        throw new Error(
+          `storage has ${counted(older, 'key')} under an older master key: run strongroom master-key rewrap first`,
+        )
+      const count = retireMasterKeys(path, known)
+      act.says({ count })
+      return count
+    })
     printText(
       retired === 0
         ? `${path} holds no older master key`

@@ -241,27 +241,39 @@ export class BlockRecords {
   }
 
   #kind(index: number): string {
-    return (this.#pieces[index] ??= kindText(this.#block.recurring[index] as StoredKind))
+    return this.#piece(index, value => kindText(value as StoredKind))
   }
 
   #ending(kind: number): string {
-    return (this.#endings[kind] ??=
-      `,"entity_type":${JSON.stringify((this.#block.recurring[kind] as StoredKind)[2])}`)
+    let ending = this.#endings[kind]
+    if (ending === undefined) {
+      ending = `,"entity_type":${JSON.stringify((this.#block.recurring[kind] as StoredKind)[2])}`
+      this.#endings[kind] = ending
+    }
+    return ending
   }
 
   #actor(index: number): string {
-    return (this.#pieces[index] ??= actorText(this.#block.recurring[index] as StoredActor))
+    return this.#piece(index, value => actorText(value as StoredActor))
   }
 
   #address(index: number): string {
-    return (this.#pieces[index] ??= `,"source":{"ip":${JSON.stringify(this.#block.recurring[index])}}`)
+    return this.#piece(index, value => `,"source":{"ip":${JSON.stringify(value)}}`)
+  }
+
+  #piece(index: number, textOf: (value: unknown) => string): string {
+    let piece = this.#pieces[index]
+    if (piece === undefined) {
+      piece = textOf(this.#block.recurring[index])
+      this.#pieces[index] = piece
+    }
+    return piece
   }
 
   #tokens(tokens: StoredRecord[8]): string {
     let text = ''
     for (let at = 0; at < tokens.length; at += 2) {
-      const touch = tokens[at + 1] as number
-      const how = (this.#pieces[touch] ??= touchText(this.#block.recurring[touch] as StoredTouch))
+      const how = this.#piece(tokens[at + 1] as number, value => touchText(value as StoredTouch))
       text += `${at === 0 ? '' : ','}{"id":${JSON.stringify(tokens[at])},${how}}`
     }
     return text

@@ -8,7 +8,7 @@ import { type Store, StoreUnavailableError } from '../../store/port.ts'
 import type { LogBlockRow } from '../../store/rows.ts'
 import type { LogPart } from '../../store/write-set.ts'
 import { ActsPart, bytesOf } from './acts-part.ts'
-import type { LogOwner } from './log-owner.ts'
+import { type LogOwner, theOperator } from './log-owner.ts'
 import { MergedRefusals } from './merged-refusals.ts'
 
 /** How long a record that nobody waits for may wait for others to share a block with. */
@@ -178,6 +178,12 @@ export class ActLog {
     if (line === undefined) {
       line = { owner, acts: [], bytes: 0, underWay: [], flushing: undefined, hasFailed: false }
       this.#lines.set(tenantNumber, line)
+    }
+    const last = line.acts.at(-1)
+    if (owner === theOperator && last !== undefined && line.bytes > waitingBytesMax) {
+      // Nobody is refused for the sake of the operator's log, so it must not fill memory while storage is away.
+      last.says({ count: (last.details?.count ?? 1) + (act.details?.count ?? 1) })
+      return
     }
     line.acts.push(act)
     line.bytes += bytesOf(act)

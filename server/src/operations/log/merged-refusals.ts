@@ -4,8 +4,8 @@ import { type LogOwner, theOperator } from './log-owner.ts'
 
 type Refusal = { readonly owner: LogOwner; readonly act: Act }
 
-/** Records of refusals to unknown callers in one second; those beyond are one record together. */
-const strangersPerSecond = 256
+/** Records of refusals of one log in one second; those beyond are one record together. */
+const recordsPerSecond = 256
 
 /**
  * Refusals that name no token, merged per key, operation, status, address and second: a public key in ten thousand browsers must
@@ -13,7 +13,8 @@ const strangersPerSecond = 256
  */
 export class MergedRefusals {
   readonly #merged = new Map<string, Refusal>()
-  #strangers = 0
+  /** How many records each log gets of this second. */
+  readonly #records = new Map<number, number>()
   #second = 0
 
   get size(): number {
@@ -24,11 +25,11 @@ export class MergedRefusals {
   add(owner: LogOwner, act: Act): Refusal[] {
     const due = this.takeDue(act.at)
     this.#second = secondOf(act.at)
-    const isStranger = owner === theOperator
-    let name = isStranger ? networkOf(act.address) : nameOf(owner, act)
-    if (isStranger && !this.#merged.has(name)) {
-      if (this.#strangers < strangersPerSecond) this.#strangers++
-      else name = 'further strangers'
+    let name = nameOf(owner, act)
+    if (!this.#merged.has(name)) {
+      const records = this.#records.get(owner.tenantNumber) ?? 0
+      if (records < recordsPerSecond) this.#records.set(owner.tenantNumber, records + 1)
+      else name = `further ones of ${owner.tenantNumber}`
     }
     const known = this.#merged.get(name)
     if (known === undefined) this.#merged.set(name, { owner, act })
@@ -44,15 +45,18 @@ export class MergedRefusals {
   takeAll(): Refusal[] {
     const all = [...this.#merged.values()]
     this.#merged.clear()
-    this.#strangers = 0
+    this.#records.clear()
     return all
   }
 }
 
 const secondOf = (at: Instant): number => Math.floor(at / 1_000)
 
-const nameOf = ({ tenantNumber }: LogOwner, { actor, kind, status, address }: Act): string =>
-  [tenantNumber, actor.id, actor.keyId, kind.operation, status, address].join(' ')
+/** Of strangers only where they call from. */
+const nameOf = (owner: LogOwner, { actor, kind, status, address }: Act): string =>
+  owner === theOperator
+    ? networkOf(address)
+    : [owner.tenantNumber, actor.id, actor.keyId, kind.operation, status, networkOf(address)].join(' ')
 
 /** An IPv6 network of 64 bits is one caller: its addresses cost nothing. */
 const networkOf = (address = ''): string => {

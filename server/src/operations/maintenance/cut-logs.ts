@@ -2,6 +2,7 @@ import { describeError } from '../../domain/log.ts'
 import { TamperedError } from '../../domain/tampered-error.ts'
 import type { Instant } from '../../domain/time/instant.ts'
 import type { LogHead } from '../../store/rows.ts'
+import { jobAct } from '../log/acting.ts'
 import { grow } from '../log/evidence/grow.ts'
 import { openTree, treeRow } from '../log/evidence/tree-state.ts'
 import { type LogOwner, theOperator } from '../log/log-owner.ts'
@@ -22,12 +23,21 @@ export const cutLogs = async (
 ): Promise<number> => {
   const before = vault.clock() - retentionDays * dayMs
   let cut = 0
-  for await (const owner of ownersOf(vault))
-    for (const head of await vault.store.listLogHeads(owner.tenantNumber)) {
-      if (stopping?.aborted) return cut
-      cut += await cutLog(vault, owner, head, before).catch(error => unlessTampered(vault, error))
-    }
+  for await (const owner of ownersOf(vault)) {
+    if (stopping?.aborted) return cut
+    let count = 0
+    for (const head of await vault.store.listLogHeads(owner.tenantNumber))
+      count += await cutLog(vault, owner, head, before).catch(error => unlessTampered(vault, error))
+    if (count > 0) recordCut(vault, owner, count)
+    cut += count
+  }
   return cut
+}
+
+const recordCut = ({ acts }: Vault, owner: LogOwner, count: number): void => {
+  const act = jobAct({ operation: 'cut-logs', entityType: 'log' })
+  act.says({ count })
+  acts.note(owner, act)
 }
 
 /** The operator must see what is left of a log that was changed outside the vault. */
