@@ -150,6 +150,7 @@ onEveryEngine('evidence', vault => {
       records.map(({ operation }) => operation).sort(),
       ['cut-logs', 'getToken', 'getToken', 'getToken', 'getToken'],
     )
+    await world.inner.evidence.catchUp()
     for (const { stored, counted } of await world.roots()) assert.deepEqual(stored, counted)
     await world.act(3)
     await world.inner.acts.flush()
