@@ -28,6 +28,8 @@ export type Command = {
    * If not set, `--data` and a database exclude each other: the first source (flag, variable, file) that names one wins (C35).
    */
   readonly takesBothStorages?: true
+  /** The exit code of every failure, wrong usage too, of a command whose other codes say what it found. */
+  readonly failsWith?: 1
   /** The arguments in the usage line: `<tenant id>`. */
   readonly words?: readonly string[]
   readonly run: Run

@@ -35,7 +35,7 @@ export const main = async (args: readonly string[]): Promise<number> => {
     process.stderr.write(
       first === undefined ? overview(commands) : `strongroom: ${asCalled(unknown(words))}\n`,
     )
-    return 2
+    return failsWith(words) ?? 2
   }
   try {
     const rest = words.slice(command.name.split(' ').length)
@@ -45,9 +45,14 @@ export const main = async (args: readonly string[]): Promise<number> => {
     setLimits(call.config.limits)
     return await command.run(call)
   } catch (error) {
-    return reportFailure(command.name, error)
+    const code = reportFailure(command.name, error)
+    return command.failsWith ?? code
   }
 }
+
+/** What was mistyped may have been a command whose exit codes say something else than wrong usage. */
+const failsWith = ([first]: readonly string[]): 1 | undefined =>
+  commands.find(({ name, failsWith }) => failsWith !== undefined && name.split(' ')[0] === first)?.failsWith
 
 /** What follows `--` is a name, even if it looks like an option. */
 const wantsHelp = (args: readonly string[]): boolean =>

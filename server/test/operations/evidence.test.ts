@@ -174,7 +174,7 @@ onEveryEngine('evidence', vault => {
     notes.push(await bring())
     assert.equal(readFileSync(path, 'utf8'), notes.join(''))
     assert.equal(await anchor.newest(), notes.at(-1))
-    await world.inner.evidence.requireAnchored(anchor)
+    await world.inner.evidence.requirePast(anchor, notes.at(-1) ?? '')
     truncateSync(path, Buffer.byteLength(notes.slice(0, 2).join('')) + 10)
     assert.equal(await anchor.newest(), notes[1])
   })

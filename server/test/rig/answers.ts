@@ -19,8 +19,12 @@ export const makeReply = (status: number, headers: Headers, text: string): TestR
   status,
   headers,
   text,
-  body: text === '' || !headers.get('content-type')?.includes('json') ? undefined : JSON.parse(text),
+  body: text === '' || !isJson(headers) ? undefined : JSON.parse(text),
 })
+
+/** Lines of JSON are not JSON. */
+const isJson = (headers: Headers): boolean =>
+  /\bjson\b/.test(headers.get('content-type')?.replace('x-ndjson', '') ?? '')
 
 /** The body of an answer whose success the test takes for granted. */
 export const granted = (reply: TestReply): TestReply['body'] => {

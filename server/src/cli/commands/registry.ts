@@ -1,10 +1,23 @@
 import type { SettingName } from '../../config/settings.ts'
+import { actResults, entityTypes } from '../../domain/acts/act.ts'
 import { dateForms } from '../../domain/time/date-time.ts'
 import type { Command } from '../command.ts'
 
 const json = { json: 'print JSON' }
 const tenant = { tenant: 'id of the tenant' }
 const application = { ...tenant, app: 'id of the application' }
+const logOptions = {
+  tenant: 'id of the tenant, living or deleted',
+  'entity-type': `only records about this: ${entityTypes.join(', ')}`,
+  'entity-id': 'only records about the one with this id',
+  'start-date': `only records at this time or later, such as ${dateForms}`,
+  'end-date': 'only records before this time',
+  'actor-id': 'only what this application did',
+  operation: "only this operation: an endpoint's operationId, a command or a job",
+  result: `only those with this result: ${actResults.join(', ')}`,
+  'trace-id': 'only those of the request with this trace id',
+  'token-id': 'only those that name this token',
+}
 
 const vault: readonly SettingName[] = [
   'data',
@@ -24,11 +37,14 @@ const service: readonly SettingName[] = [
   'log-level',
   'header-prefix',
   'cors-origins',
+  'trusted-proxies',
   'idempotency-strict',
   'rate-limit',
   'rate-limit-burst',
   'limits',
   'drain-timeout',
+  'audit-anchors',
+  'audit-retention-days',
 ]
 
 /**
@@ -142,6 +158,53 @@ export const commands: readonly Command[] = [
     run: async invocation => (await import('./application.ts')).appList(invocation),
   },
   {
+    name: 'app grant',
+    summary: 'Add permissions to a management application, such as those that this release brings',
+    words: ['<application id>'],
+    options: { ...tenant, permissions: 'management permissions, separated by commas' },
+    flags: json,
+    reads: vault,
+    run: async invocation => (await import('./application.ts')).appGrant(invocation),
+  },
+  {
+    name: 'logs list',
+    summary:
+      "Show a tenant's log, newest first, even if the tenant is gone; without --tenant the operator's own",
+    options: {
+      ...logOptions,
+      start: 'cursor that the page before ended with',
+      size: 'entries, at most (100)',
+    },
+    flags: json,
+    reads: vault,
+    run: async invocation => (await import('./logs.ts')).logsList(invocation),
+  },
+  {
+    name: 'logs export',
+    summary: 'Write a log as NDJSON, oldest first, with cursors at which to resume',
+    options: { ...logOptions, start: 'last cursor that was written before', size: 'records, at most (all)' },
+    flags: { follow: 'go on with new records until stopped, for a SIEM' },
+    reads: vault,
+    run: async invocation => (await import('./logs.ts')).logsExport(invocation),
+  },
+  {
+    name: 'logs verify',
+    summary:
+      'Verify every log in storage and the checkpoints over them. Exit codes: 0 good, 1 could not run, 2 altered, 3 cut or rolled back, 4 forked',
+    options: { anchor: 'file of checkpoints to compare with (those of audit-anchors)' },
+    flags: json,
+    reads: [...vault, 'audit-anchors'],
+    failsWith: 1,
+    run: async invocation => (await import('./verify-logs.ts')).logsVerify(invocation),
+  },
+  {
+    name: 'logs accept-rollback',
+    summary: 'Go on with storage that is older than its anchors, such as a backup; stop all servers first',
+    words: ['<size>'],
+    reads: [...vault, 'audit-anchors'],
+    run: async invocation => (await import('./verify-logs.ts')).logsAcceptRollback(invocation),
+  },
+  {
     name: 'key create',
     summary: 'Make a further key for an application; prints it once',
     options: { ...application, 'expires-at': `when it stops working, such as ${dateForms}` },
@@ -207,10 +270,10 @@ export const commands: readonly Command[] = [
     options: { sample: 'with --deep: check only about this many tokens per tenant, and no counters' },
     flags: {
       ...json,
-      deep: 'open every token, and check index, counters and deduplication against the tokens',
+      deep: 'open every token, check index, counters and deduplication against the tokens, and verify the logs',
       repair: 'with --deep: repair what differs; rows that do not open stay as they are',
     },
-    reads: [...vault, ...tls, 'limits'],
+    reads: [...vault, ...tls, 'limits', 'audit-anchors'],
     run: async invocation => (await import('./doctor.ts')).doctor(invocation),
   },
 ]

@@ -1,4 +1,5 @@
 import type { Config } from '../../config/config.ts'
+import { printable } from '../../domain/text/terminal.ts'
 import { KeyProviderError } from '../../keys/key-provider.ts'
 import { openTenant } from '../../operations/grants/grant-rows.ts'
 import { operatorAct, recorded } from '../../operations/log/acting.ts'
@@ -7,7 +8,9 @@ import { repairTenant } from '../../operations/verify/repair-tenant.ts'
 import type { Verification } from '../../operations/verify/verification.ts'
 import { verifySample, verifyTenant } from '../../operations/verify/verify-tenant.ts'
 import { withVault } from '../storage/with-vault.ts'
+import { existing, verifiedLogs } from '../verified-logs.ts'
 import { describeFindings, describeRepairs } from './describe-verification.ts'
+import type { Finding } from './finding.ts'
 import type { Report } from './report.ts'
 import { unfinishedRekey } from './unfinished-rekey.ts'
 
@@ -51,7 +54,23 @@ export const examineDeep = (
       if (found.wasWritten)
         notes.push(`tenant ${row.id} was written to meanwhile, so its counters were not judged`)
     }
+    if (sample === undefined) await verifyTheLogs(config, vault, findings)
   })
+
+const verifyTheLogs = async (config: Config, vault: Vault, findings: Finding[]): Promise<void> => {
+  await verifiedLogs(vault, {
+    kind: { operation: 'doctor', entityType: 'log' },
+    anchorPaths: existing(config.auditAnchors),
+    find: (_severity, problem) =>
+      findings.push({
+        check: 'log',
+        problem: printable(problem),
+        byHand:
+          'keep a copy of storage as it is, and see docs/operating.md, "When a log does not verify"; no command makes good what a log has lost',
+        blocks: false,
+      }),
+  })
+}
 
 /** One record says how many differences were repaired (L1). */
 const repairWhole = (vault: Vault, tenant: UnlockedTenant): Promise<Verification> => {

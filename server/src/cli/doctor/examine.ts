@@ -3,6 +3,7 @@ import { isDamage } from '../../store/sqlite/failure-codes.ts'
 import { databasePath, requireDataFolder } from '../data-folder/paths.ts'
 import { configuredStorage } from '../storage/configured-storage.ts'
 import { access } from './access-check.ts'
+import { examineAnchors } from './anchor-check.ts'
 import type { Check, Context } from './finding.ts'
 import { keyProvider } from './key-check.ts'
 import { clock, openFiles } from './machine-checks.ts'
@@ -31,6 +32,7 @@ export const examine = async (context: Context, report: Report): Promise<void> =
     })
     if (report.isBlocked) return
   }
+  await reportDamage(context.config, report, () => examineAnchors(context.config, report))
 }
 
 /** Any read of storage may meet a damaged page. */

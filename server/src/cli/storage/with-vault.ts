@@ -4,6 +4,7 @@ import type { KeyProvider } from '../../keys/key-provider.ts'
 import { unwrapVaultKeys } from '../../keys/unwrap-keys.ts'
 import { openVault } from '../../operations/vault/open-vault.ts'
 import type { Vault } from '../../operations/vault/vault.ts'
+import { fileAnchor } from '../../store/file-anchor.ts'
 import type { Store } from '../../store/port.ts'
 import type { Inspection } from '../../store/sql/inspection.ts'
 import { schemaMismatch } from '../../store/sql/migration.ts'
@@ -55,7 +56,8 @@ export const withVault = async <T>(
   if (schema.pending) throw new Error(`${schemaMismatch(storage.name, schema)}: run strongroom migrate`)
   const store = await storage.openForCommand()
   try {
-    const vault = await openVault({ store, keyProvider, clock: Date.now })
+    const anchors = config.auditAnchors.map(fileAnchor)
+    const vault = await openVault({ store, keyProvider, clock: Date.now, anchors })
     try {
       return await work(vault)
     } finally {

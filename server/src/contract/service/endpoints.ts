@@ -23,7 +23,17 @@ export const serviceEndpoints = declareEndpoints({
     permission: 'open',
     logs: 'no act',
     isProbe: true,
-    reply: Type.Object({ status: Type.Literal('ready') }),
+    reply: Type.Object({
+      status: Type.Literal('ready'),
+      anchors: Type.Optional(
+        Type.Unsafe<'failing' | 'stopped'>({
+          type: 'string',
+          enum: ['failing', 'stopped'],
+          description:
+            "The log's checkpoints do not reach an anchor: it cannot be written (failing), or it holds what is not this vault's past (stopped).",
+        }),
+      ),
+    }),
     status: 200,
     problems: ['unavailable'],
   },

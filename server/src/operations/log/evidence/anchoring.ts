@@ -2,7 +2,7 @@ import { NoteError } from '../../../crypto/signed-note.ts'
 import { describeError, type Log } from '../../../domain/log.ts'
 import type { Anchor } from '../../../store/anchor.ts'
 import type { LogCheckpointRow } from '../../../store/rows.ts'
-import type { Evidence } from './evidence.ts'
+import { type Evidence, NotAnchoredError } from './evidence.ts'
 
 /** `stopped`: it holds what is not our past, so nothing is appended to it any more. `failing`: it could not be written the last time. */
 export type AnchorState = 'good' | 'failing' | 'stopped'
@@ -30,6 +30,33 @@ export class Anchoring {
   get state(): AnchorState | undefined {
     const states = this.#lines.map(({ state }) => state)
     return (['stopped', 'failing', 'good'] as const).find(state => states.includes(state))
+  }
+
+  /**
+   * Throws if storage lacks an anchor's newest checkpoint (L4). An anchor that cannot be read is no reason to serve nobody; `state`
+   * says so.
+   */
+  async requireOurs(): Promise<void> {
+    for (const line of this.#lines) {
+      const { anchor } = line
+      const newest = await anchor.newest().catch(error => {
+        line.state = 'failing'
+        this.#log.error({ anchor: anchor.name, ...describeError(error) }, 'an anchor could not be read')
+        return undefined
+      })
+      if (newest !== undefined) await this.#evidence.requirePast(anchor, newest)
+    }
+  }
+
+  /** Whether storage lacks what an anchor holds because it is older. Throws if no command can make that good. */
+  async isRolledBack(): Promise<boolean> {
+    try {
+      await this.requireOurs()
+      return false
+    } catch (error) {
+      if (error instanceof NotAnchoredError && error.acceptableAt !== undefined) return true
+      throw error
+    }
   }
 
   /** Appends the checkpoint where an earlier one is not still on its way; the next one follows then. */

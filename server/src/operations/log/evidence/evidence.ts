@@ -1,7 +1,7 @@
 import { type Checkpoint, headLeaf, openCheckpoint, signCheckpoint } from '../../../crypto/checkpoint.ts'
 import type { EvidenceKeys } from '../../../crypto/evidence-keys.ts'
 import { append, leafHash, rootOf } from '../../../crypto/merkle.ts'
-import { verifierKeyText } from '../../../crypto/signed-note.ts'
+import { NoteError, verifierKeyText } from '../../../crypto/signed-note.ts'
 import { describeError, type Log } from '../../../domain/log.ts'
 import { TamperedError } from '../../../domain/tampered-error.ts'
 import type { Instant } from '../../../domain/time/instant.ts'
@@ -20,9 +20,11 @@ import {
 } from './tree-state.ts'
 
 /** Logs that one checkpoint covers. */
-const logsPerCheckpoint = 4_096
+export const logsPerCheckpoint = 4_096
 /** Blocks that are read and opened at a time. One may take a mebibyte. */
 const blocksAtOnce = 16
+/** Checkpoints that are tried in order to catch up with what others sign meanwhile. */
+const attemptsMax = 100
 
 type EvidenceStore = Pick<
   Store,
@@ -37,15 +39,41 @@ type EvidenceStore = Pick<
 
 type GrownTree = { readonly row: LogTreeRow; readonly ifSize: number | null; readonly tree: TreeState }
 
-/** Storage is not the one whose newest checkpoint the anchor holds. */
-export class RolledBackError extends Error {
-  constructor(anchor: string, newest: number) {
-    super(
-      `storage is older than its anchor: it was rolled back or cut (${anchor} holds a checkpoint that storage lacks). If that was you: strongroom logs accept-rollback ${newest}`,
-    )
-    this.name = 'RolledBackError'
+/** Storage is not the one that an anchor belongs to (L4). The message is one line for the operator: what is wrong, and what to do. */
+export class NotAnchoredError extends Error {
+  readonly problem: string
+  readonly remedy: string
+  /** Storage is older, which the operator can accept from this checkpoint on. Nothing else can be accepted. */
+  readonly acceptableAt: number | undefined
+
+  constructor({ problem, remedy, acceptableAt }: { problem: string; remedy: string; acceptableAt?: number }) {
+    super(`${problem}. ${remedy}`)
+    this.name = 'NotAnchoredError'
+    this.problem = problem
+    this.remedy = remedy
+    this.acceptableAt = acceptableAt
   }
 }
+
+const rolledBack = (anchor: string, anchored: number, newest: number): NotAnchoredError =>
+  new NotAnchoredError({
+    problem: `storage is older than its anchor: it was rolled back or cut (${anchor} is at checkpoint ${anchored}, and storage at ${newest})`,
+    remedy: `If that was you: strongroom logs accept-rollback ${newest}`,
+    acceptableAt: newest,
+  })
+
+const forked = (anchor: string, anchored: number): NotAnchoredError =>
+  new NotAnchoredError({
+    problem: `storage is not the one of its anchor: the log has two futures (storage lacks checkpoint ${anchored} of ${anchor})`,
+    remedy:
+      'Bring back the storage that has it; or keep that file as evidence, and set audit-anchors to a new one',
+  })
+
+const foreign = (anchor: string, { message }: NoteError): NotAnchoredError =>
+  new NotAnchoredError({
+    problem: `${anchor} holds what this vault has not signed (${message})`,
+    remedy: 'Bring back the storage that it belongs to, or set audit-anchors to a new file',
+  })
 
 /**
  * Makes the log provable (L4): grows a tree for each log and writer, and signs one checkpoint over those that grew. Any number of nodes
@@ -93,21 +121,19 @@ export class Evidence {
    * signed beyond that is given up.
    */
   async checkpoint(epochStart?: number): Promise<LogCheckpointRow | undefined> {
-    const grown: GrownTree[] = []
-    for (const log of await this.#store.listGrownLogs(logsPerCheckpoint)) {
-      const tree = await this.#growTree(log).catch(error => this.#unlessTampered(log, error))
-      if (tree !== undefined) grown.push(tree)
-    }
-    if (grown.length === 0) return undefined
-    const checkpoint = await this.#sign(grown, epochStart)
-    if (checkpoint !== undefined)
-      await Promise.all(grown.map(({ row, ifSize }) => this.#store.putLogTree(row, ifSize)))
-    return checkpoint
+    return this.#prove(await this.#store.listGrownLogs(logsPerCheckpoint), epochStart)
   }
 
-  /** Until nothing has grown since; for whoever wants all evidence now. */
+  /** Until all that is recorded now is proven, for whoever wants all evidence. What comes meanwhile need not be. */
   async catchUp(): Promise<void> {
-    while ((await this.checkpoint()) !== undefined) {}
+    for (let attempt = 0; attempt < attemptsMax; attempt++) {
+      const before = await this.#newestSize()
+      const grown = await this.#store.listGrownLogs(logsPerCheckpoint)
+      const isOurs = (await this.#prove(grown)) !== undefined
+      if (isOurs && grown.length < logsPerCheckpoint) return
+      // Nothing has grown but logs that were changed in storage, whose trees do not. Otherwise another node was faster.
+      if (!isOurs && (await this.#newestSize()) === before) return
+    }
   }
 
   /** Appends the checkpoint. False if the anchor holds what is not our past; then nothing may be appended to it. */
@@ -130,25 +156,47 @@ export class Evidence {
     return stored !== undefined && stored.size === size && this.#open(stored.note).root.equals(root)
   }
 
-  /** Throws if storage lacks the anchor's newest checkpoint (L4). */
-  async requireAnchored(anchor: Anchor): Promise<void> {
-    const newest = await anchor.newest()
-    if (newest === undefined || (await this.isOurPast(newest))) return
-    throw new RolledBackError(anchor.name, (await this.#store.newestCheckpoint())?.size ?? 0)
+  /** Throws if storage lacks this checkpoint, the newest that the anchor holds (L4). */
+  async requirePast(anchor: Anchor, note: string): Promise<void> {
+    try {
+      if (await this.isOurPast(note)) return
+    } catch (error) {
+      throw error instanceof NoteError ? foreign(anchor.name, error) : error
+    }
+    const { size } = this.#open(note)
+    const newest = await this.#newestSize()
+    throw size > newest ? rolledBack(anchor.name, size, newest) : forked(anchor.name, size)
   }
 
-  /** The tenant whose log it is, which may be gone. */
+  /** The tenant whose log it is, which may be gone. Throws a TamperedError if storage does not know it any more. */
   async tenantIdOf(tenant: number): Promise<string> {
     const known = this.#tenantIds.get(tenant)
     if (known !== undefined) return known
     const [owner] = await this.#store.listLogOwners(tenant - 1, 1)
-    if (owner?.tenant !== tenant) throw new Error('a log has no owner')
+    if (owner?.tenant !== tenant) throw new TamperedError({ kind: `owner of log ${tenant}` })
     this.#tenantIds.set(tenant, owner.id)
     return owner.id
   }
 
   close(): Promise<void> {
     return this.#grower.close()
+  }
+
+  async #prove(logs: readonly GrownLog[], epochStart?: number): Promise<LogCheckpointRow | undefined> {
+    const grown: GrownTree[] = []
+    for (const log of logs) {
+      const tree = await this.#growTree(log).catch(error => this.#unlessTampered(log, error))
+      if (tree !== undefined) grown.push(tree)
+    }
+    if (grown.length === 0) return undefined
+    const checkpoint = await this.#sign(grown, epochStart)
+    if (checkpoint !== undefined)
+      await Promise.all(grown.map(({ row, ifSize }) => this.#store.putLogTree(row, ifSize)))
+    return checkpoint
+  }
+
+  async #newestSize(): Promise<number> {
+    return (await this.#store.newestCheckpoint())?.size ?? 0
   }
 
   #open(note: string): Checkpoint {
@@ -187,6 +235,7 @@ export class Evidence {
   async #sign(grown: readonly GrownTree[], epochStart?: number): Promise<LogCheckpointRow | undefined> {
     const newest = await this.#store.newestCheckpoint()
     const before = newest?.size ?? 0
+    if (epochStart !== undefined && epochStart !== before) return undefined
     const state = openCheckpointState(this.keys, newest)
     const leaves: LogLeafRow[] = []
     const hashes: Buffer[] = []
