@@ -1,6 +1,6 @@
 import { fstatSync } from 'node:fs'
-import { pino } from 'pino'
 import type { Config } from '../config/config.ts'
+import type { LogLevel } from '../config/settings.ts'
 import type { Log } from '../domain/log.ts'
 
 /** How many characters may wait for a stalled reader: seconds of a busy server at level debug. */
@@ -9,24 +9,34 @@ const waitingLengthMax = 1 << 20
 /** How long an ending process waits until its last lines are read. */
 const lastLinesMs = 1_000
 
-const warnLevel = 40
+/** Pino's numbers, which tools for logs know. */
+const levels = {
+  trace: 10,
+  debug: 20,
+  info: 30,
+  warn: 40,
+  error: 50,
+  fatal: 60,
+  silent: Number.POSITIVE_INFINITY,
+} as const satisfies Record<LogLevel, number>
 
 /** The log of a process. Unlike the log of a request, it can warn. */
 export type ProcessLog = Log & { warn(fields: Record<string, unknown>, message: string): void }
 
 /** `about` is part of every line. */
 export const makeLog = ({ logLevel }: Config, about: { readonly worker?: number } = {}): ProcessLog => {
-  const lines = new LogLines(
-    lost =>
-      `${JSON.stringify({ level: warnLevel, time: Date.now(), ...about, lines: lost, msg: 'lines of the log were lost' })}\n`,
-  )
-  const logger = pino({ level: logLevel, base: about }, lines)
+  const lineOf = (level: keyof typeof levels, fields: Record<string, unknown>, msg: string): string =>
+    `${JSON.stringify({ level: levels[level], time: Date.now(), ...about, ...fields, msg })}\n`
+  const lines = new LogLines(lost => lineOf('warn', { lines: lost }, 'lines of the log were lost'))
+  const isEnabled = (level: keyof typeof levels): boolean => levels[level] >= levels[logLevel]
+  const at = (level: keyof typeof levels): Log['error'] =>
+    isEnabled(level) ? (fields, message) => lines.write(lineOf(level, fields, message)) : () => {}
   return {
-    isDebug: logger.isLevelEnabled('debug'),
-    error: (fields, message) => logger.error(fields, message),
-    warn: (fields, message) => logger.warn(fields, message),
-    info: (fields, message) => logger.info(fields, message),
-    debug: (fields, message) => logger.debug(fields, message),
+    isDebug: isEnabled('debug'),
+    error: at('error'),
+    warn: at('warn'),
+    info: at('info'),
+    debug: at('debug'),
   }
 }
 
