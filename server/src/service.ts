@@ -71,10 +71,7 @@ export const buildService = async (parts: {
   const { headerPrefix } = settings
   const scheduler = new Scheduler()
   const vault = await openVault({ ...parts, scheduler, anchors: settings.auditAnchors })
-  await vault.anchoring.requireOurs().catch(async error => {
-    await vault.evidence.close()
-    throw error
-  })
+  await vault.anchoring.requireOurs()
   const ownLeases = leases(parts.store, { holder: newUuid(), lengthMs: pace.upkeepLeaseMs, clock })
   const work = allOf(
     Object.entries(upkeep(vault, log, ownLeases.on, settings)).map(([name, jobs]) =>
