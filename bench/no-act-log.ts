@@ -20,6 +20,10 @@ export class ActLog implements Public {
   isClosed: Real['isClosed'] = () => false
   flush: Real['flush'] = async () => {}
   readonly isStuck = false
+  open(): { length: number; at: () => undefined } {
+    return { length: 0, at: () => undefined }
+  }
+
   recordsIn: Real['recordsIn'] = () => []
   readonly seal = undefined as never
 }

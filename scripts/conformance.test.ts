@@ -16,6 +16,10 @@ const requirements = `# Requirements
 ## C25 Cursor
 
 - **C25.1** A cursor is opaque.
+
+## L1 No unlogged act
+
+- **L1.1** Reading is an act.
 `
 const page = (text: string): string => conformance(requirements, [{ file: 'api/a.test.ts', text }])
 /** The page without its preamble. */
@@ -26,6 +30,7 @@ test('a requirement lists the tests that cite it, a rule those that cite it as a
     test('one (C2.1, §4.5.1)', () => {})
     test('whole (C2)', () => {})
     const scenarios = [{ name: "two (C2.1, C25.1)" }]
+    test('three (L1.1)', () => {})
   `
   assert.equal(
     listOf(text),
@@ -51,6 +56,11 @@ As a whole:
 
 - **C25.1** A cursor is opaque.
   - two (C2.1, C25.1) (\`api/a.test.ts\`)
+
+## L1 No unlogged act
+
+- **L1.1** Reading is an act.
+  - three (L1.1) (\`api/a.test.ts\`)
 `,
   )
 })
@@ -58,7 +68,7 @@ As a whole:
 test('a rule that nothing cites is open as a whole; if nothing is open, the page says so', () => {
   assert.match(listOf(''), /^- \*\*§4\.5\*\* Update token: all\n- \*\*C2\*\* Errors: all\n/)
   assert.match(
-    listOf("test('all (§4.5.1, C2.1, C2.2, C25.1)', f)"),
+    listOf("test('all (§4.5.1, C2.1, C2.2, C25.1, L1.1)', f)"),
     /^Nothing: every requirement has a test\.\n/,
   )
 })

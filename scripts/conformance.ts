@@ -1,11 +1,12 @@
 export type TestSource = { readonly file: string; readonly text: string }
 
 type Requirement = { readonly id: string; readonly sentence: string }
-/** A section or rule with its own id: `§4.5 Update token`, `C13 No write teaches …`. */
+/** A section or rule with its own id: `§4.5 Update token`, `C13 No write teaches …`, `L1 No unlogged act`. */
 type Rule = { readonly id: string; readonly title: string; readonly requirements: Requirement[] }
 type CitingTest = { readonly file: string; readonly name: string; readonly ids: readonly string[] }
 
-const idPattern = '(?:§|C)\\d+(?:\\.\\d+)*'
+/** Sections are §. Rules are C; those of the log L, of using tokens U, of events E, of the console K. */
+const idPattern = '[§CLUEK]\\d+(?:\\.\\d+)*'
 const rulePattern = new RegExp(`^## (${idPattern}) (.+)$`)
 const requirementPattern = new RegExp(`^- \\*\\*(${idPattern})\\*\\* (.+)$`)
 /** The ids at the end of a name: `a blind mask … (C13.2, C12.4)`, or a name that is nothing but ids. */

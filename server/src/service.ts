@@ -11,6 +11,7 @@ import { cors } from './http/cors.ts'
 import { idempotency, type KeysInFlight } from './http/idempotency.ts'
 import { refusalLog } from './http/send-problem.ts'
 import { type Address, buildServer } from './http/server.ts'
+import { sourceOf } from './http/source-address.ts'
 import { allOf, type JobTimer, jobTimer, runJobs } from './jobs/job-timer.ts'
 import { leases } from './jobs/lease.ts'
 import { proveLog } from './jobs/prove-log.ts'
@@ -42,7 +43,7 @@ export type Service = {
 /** How the service behaves, whatever storage and key provider it uses. */
 export type ServiceSettings = Pick<
   Config,
-  'headerPrefix' | 'idempotencyStrict' | 'corsOrigins' | 'rateLimit' | 'auditRetentionDays'
+  'headerPrefix' | 'idempotencyStrict' | 'corsOrigins' | 'rateLimit' | 'trustedProxies' | 'auditRetentionDays'
 > & {
   /** Where checkpoints are kept out of reach of storage. */
   readonly auditAnchors: readonly Anchor[]
@@ -96,6 +97,7 @@ export const buildService = async (parts: {
     }),
     rateLimit: rateLimit(settings.rateLimit && (shared?.takeShare ?? rateBuckets(settings.rateLimit, clock))),
     cors: cors(settings.corsOrigins, headerPrefix),
+    sourceOf: sourceOf(settings.trustedProxies),
     scheduler,
     noteRefusal: refusalLog(log),
     memory,

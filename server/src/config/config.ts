@@ -8,6 +8,7 @@ import {
   readChoice,
   readHeaderPrefix,
   readLimits,
+  readNetworks,
   readNumber,
   readOrigins,
   readRateLimit,
@@ -32,6 +33,8 @@ export type Config = {
   readonly headerPrefix: string
   /** Origins that browsers may call from, with keys of public applications only; empty: CORS is off. */
   readonly corsOrigins: readonly string[]
+  /** Addresses and networks, such as 10.0.0.0/8, of proxies that say where requests come from (L2). */
+  readonly trustedProxies: readonly string[]
   readonly idempotencyStrict: boolean
   readonly rateLimit: Rate | undefined
   /** Limits of the interface that the operator has changed (C8). */
@@ -73,6 +76,7 @@ export const readConfig = (
     logLevel: readChoice(settled('log-level'), logLevels),
     headerPrefix: readHeaderPrefix(settled('header-prefix')),
     corsOrigins: readOrigins(find('cors-origins')),
+    trustedProxies: readNetworks(find('trusted-proxies')),
     idempotencyStrict: readChoice(settled('idempotency-strict'), ['true', 'false']) === 'true',
     rateLimit: readRateLimit(find('rate-limit'), find('rate-limit-burst')),
     limits: readLimits(find('limits')),

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { ceilings, contradiction, type SetLimits } from '../domain/limits.ts'
 import type { Rate } from '../domain/rate-buckets.ts'
 import { didYouMean } from '../domain/text/did-you-mean.ts'
@@ -31,29 +32,43 @@ export const readHeaderPrefix = ({ text, source }: Given): string => {
   return text.toLowerCase()
 }
 
-export const readOrigins = (given: Given | undefined): string[] => {
-  const origins = (given?.text ?? '')
+const readList = (given: Given | undefined): string[] =>
+  (given?.text ?? '')
     .split(',')
-    .map(origin => origin.trim())
-    .filter(origin => origin !== '')
+    .map(item => item.trim())
+    .filter(item => item !== '')
+
+export const readOrigins = (given: Given | undefined): string[] => {
+  const origins = readList(given)
   for (const origin of origins)
     if (!URL.canParse(origin) || new URL(origin).origin !== origin)
       throw new ConfigError(`${given?.source} must be origins such as https://shop.example`)
   return origins
 }
 
+export const readNetworks = (given: Given | undefined): string[] => {
+  const networks = readList(given)
+  for (const network of networks)
+    if (!isNetwork(network))
+      throw new ConfigError(
+        `${given?.source} must be addresses or networks, such as 192.0.2.7,198.51.100.0/24`,
+      )
+  return networks
+}
+
+const isNetwork = (text: string): boolean => {
+  const [, address = '', prefix = '0'] = /^([^/%]+)(?:\/(\d{1,3}))?$/.exec(text) ?? []
+  return Number(prefix) <= ({ 4: 32, 6: 128 }[isIP(address)] ?? -1)
+}
+
 /** Paths of files, each written as `file:/mnt/anchor/strongroom.notes`. */
 export const readAnchors = (given: Given | undefined): string[] =>
-  (given?.text ?? '')
-    .split(',')
-    .map(anchor => anchor.trim())
-    .filter(anchor => anchor !== '')
-    .map(anchor => {
-      const [, path] = /^file:(?:\/\/)?(\/.+)$/.exec(anchor) ?? []
-      if (path === undefined)
-        throw new ConfigError(`${given?.source} must be files, each as file:/absolute/path`)
-      return path
-    })
+  readList(given).map(anchor => {
+    const [, path] = /^file:(?:\/\/)?(\/.+)$/.exec(anchor) ?? []
+    if (path === undefined)
+      throw new ConfigError(`${given?.source} must be files, each as file:/absolute/path`)
+    return path
+  })
 
 export const readRateLimit = (rate: Given | undefined, burst: Given | undefined): Rate | undefined => {
   const perSecond = ifGiven(rate, given => readNumber(given, 0.001, 1_000_000))

@@ -29,6 +29,10 @@ const declared = [
   { name: 'header-prefix', help: 'first word of the headers', fallback: 'SVC' },
   { name: 'cors-origins', help: 'origins whose pages may use public keys, comma-separated (none)' },
   {
+    name: 'trusted-proxies',
+    help: 'addresses and networks whose X-Forwarded-For is believed, comma-separated (none)',
+  },
+  {
     name: 'idempotency-strict',
     help: 'true: answer 422 to a key reused with another body',
     fallback: 'false',
@@ -43,12 +47,12 @@ const declared = [
   { name: 'tls-key', help: 'private key (PEM); read again on SIGHUP' },
   { name: 'tls-client-ca', help: 'clients must show a certificate of this CA (PEM)' },
   { name: 'workers', help: 'processes that share the port (the number of cores)' },
+  { name: 'drain-timeout', help: 'seconds that requests in flight have on SIGTERM', fallback: '10' },
   {
     name: 'audit-anchors',
     help: "file:/path on another disk, comma-separated, to append the log's signed checkpoints to (none)",
   },
   { name: 'audit-retention-days', help: 'days that records of the log are kept', fallback: '400' },
-  { name: 'drain-timeout', help: 'seconds that requests in flight have on SIGTERM', fallback: '10' },
 ] as const satisfies readonly Setting[]
 
 export const settings: readonly Setting[] = declared

@@ -32,6 +32,7 @@ export const tags = {
   Tokens: 'Store sensitive values, and find, read, change and delete them.',
   Tenant: 'The tenant that the key belongs to, and reports about it.',
   Applications: 'Who may do what: applications, their access rules and their keys.',
+  Log: 'Who did what, when, and what came of it.',
   Service: 'What needs no key.',
 } as const
 
@@ -44,7 +45,7 @@ type Declaration = {
   readonly permission: Permission | 'open' | 'any key'
   /** C36: monitoring probes are answered even while other requests are turned away. */
   readonly isProbe?: true
-  /** Answers with many tokens, so only a few such requests are worked on at a time. */
+  /** Answers with many tokens or records, so only a few such requests are worked on at a time. */
   readonly isPage?: true
   /** Changes something: under overload it waits for storage, and others may stand in its way. */
   readonly changes?: true
@@ -67,7 +68,7 @@ type Declaration = {
   readonly examples?: Readonly<Record<string, Json>>
   readonly reply?: TSchema
   /** `application/json` unless said otherwise. */
-  readonly replyType?: 'text/html' | 'text/plain'
+  readonly replyType?: 'text/html' | 'text/plain' | 'application/x-ndjson'
   /** 303: the answer's Location leads to where it is. */
   readonly status: 200 | 201 | 204 | 303
   /** How what it does is recorded (L1): what it is about, and whether that is one thing. Probes and documentation are no acts. */

@@ -1,6 +1,7 @@
 import { applicationEndpoints } from './applications/endpoints.ts'
 import { findingEndpoints } from './finding/endpoints.ts'
 import { keyEndpoints } from './keys/endpoints.ts'
+import { logEndpoints } from './log/endpoints.ts'
 import { serviceEndpoints } from './service/endpoints.ts'
 import { tenantEndpoints } from './tenants/endpoints.ts'
 import { tokenEndpoints } from './tokens/endpoints.ts'
@@ -12,6 +13,7 @@ export const endpoints = {
   ...tenantEndpoints,
   ...applicationEndpoints,
   ...keyEndpoints,
+  ...logEndpoints,
   ...serviceEndpoints,
 }
 

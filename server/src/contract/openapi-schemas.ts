@@ -12,6 +12,7 @@ import {
 } from './applications/schemas.ts'
 import type { Endpoint } from './endpoint.ts'
 import { FoundTokens, SearchPlan, SearchTokens, SearchTokensByCursor } from './finding/search-schemas.ts'
+import { LogEntityType, LogEntry, LogPage } from './log/schemas.ts'
 import type { Schema } from './openapi-document.ts'
 import { Pagination } from './paging.ts'
 import { Problem } from './problem-schema.ts'
@@ -64,6 +65,9 @@ const named: Readonly<Record<string, TSchema>> = {
   ExplainAccess,
   Explanation,
   PermissionEntry,
+  LogPage,
+  LogEntry,
+  LogEntityType,
   Problem,
   ...dataSchemas,
 }

@@ -2,7 +2,14 @@ import about from '../../package.json' with { type: 'json' }
 import { limits } from '../domain/limits.ts'
 import { type Endpoint, tags } from './endpoint.ts'
 import { endpoints } from './endpoints.ts'
-import { answerHeaders, apiKeyHeader, idempotencyKeyHeader, prefixed, traceIdHeader } from './headers.ts'
+import {
+  answerHeaders,
+  apiKeyHeader,
+  idempotencyKeyHeader,
+  prefixed,
+  receiptHeader,
+  traceIdHeader,
+} from './headers.ts'
 import type { OpenApiDocument, Operation, Parameter, Reference, Schema } from './openapi-document.ts'
 import { documented, namedSchemas } from './openapi-schemas.ts'
 import { Problem } from './problem-schema.ts'
@@ -36,6 +43,7 @@ export const openApi = (headerPrefix: string): OpenApiDocument => {
       },
       headers: {
         TraceId: { required: true, description: traceIdHeader.description, schema: traceIdHeader.schema },
+        Receipt: { description: receiptHeader.description, schema: receiptHeader.schema },
         ...answerHeaders,
       },
       securitySchemes: {
@@ -88,10 +96,15 @@ const operation = (declared: Endpoint, headerPrefix: string): Operation => {
     responses: {
       [status]: {
         description: doneTexts[status] ?? 'Done.',
-        headers: headersOf(headerPrefix, [
-          ...(declared.location === undefined ? [] : ['Location']),
-          ...(declared.takesIdempotencyKey ? ['Idempotent-Replayed'] : []),
-        ]),
+        headers: {
+          ...headersOf(headerPrefix, [
+            ...(declared.location === undefined ? [] : ['Location']),
+            ...(declared.takesIdempotencyKey ? ['Idempotent-Replayed'] : []),
+          ]),
+          ...(mayHaveReceipt(declared) && {
+            [prefixed(headerPrefix, receiptHeader.name)]: { $ref: '#/components/headers/Receipt' },
+          }),
+        },
         ...(reply && {
           content: { [declared.replyType ?? 'application/json']: { schema: documented(reply) } },
         }),
@@ -110,6 +123,10 @@ const operation = (declared: Endpoint, headerPrefix: string): Operation => {
     },
   }
 }
+
+/** L4: what changes something, and what may show data in the clear. */
+const mayHaveReceipt = ({ changes, permission }: Endpoint): boolean =>
+  changes === true || permission === 'token:read' || permission === 'token:search'
 
 const doneTexts: Readonly<Record<number, string>> = {
   204: 'Done; the answer has no body.',

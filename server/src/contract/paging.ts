@@ -35,23 +35,24 @@ export const pageParameters: readonly QueryParameter[] = [
 
 /** `page` counted from 1, and `size` (C24); a value out of range becomes an issue. */
 export const readPage = (pairs: readonly QueryPair[], issues: Issue[]): Page => ({
-  page: readInteger(pairs, 'page', numbers, issues),
+  page: readInteger(pairs, 'page', numbers, issues) ?? numbers.default,
   size: readSize(pairs, issues),
 })
 
 export const readSize = (pairs: readonly QueryPair[], issues: Issue[]): number =>
-  readInteger(pairs, 'size', sizes, issues)
+  readInteger(pairs, 'size', sizes, issues) ?? sizes.default
 
-const readInteger = (
+/** Undefined if it is not given, or out of range, which becomes an issue. */
+export const readInteger = (
   pairs: readonly QueryPair[],
   name: string,
-  range: typeof numbers,
+  { minimum, maximum }: { readonly minimum: number; readonly maximum: number },
   issues: Issue[],
-): number => {
+): number | undefined => {
   const text = singleValue(pairs, name, issues)
-  if (text === undefined) return range.default
-  const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN
-  if (value >= range.minimum && value <= range.maximum) return value
-  issues.push({ path: name, message: `must be a whole number from ${range.minimum} to ${range.maximum}` })
-  return range.default
+  if (text === undefined) return undefined
+  const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN
+  if (value >= minimum && value <= maximum) return value
+  issues.push({ path: name, message: `must be a whole number from ${minimum} to ${maximum}` })
+  return undefined
 }

@@ -1,8 +1,9 @@
 import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
+import { Memo } from '../domain/memo.ts'
 import type { Instant } from '../domain/time/instant.ts'
 import type { ListPosition } from '../domain/tokens/list-position.ts'
 import { open, type SealContext, seal } from './aead.ts'
-import type { TenantKeys } from './keys.ts'
+import type { TenantKeys, VaultKeys } from './keys.ts'
 
 const derived = new WeakMap<TenantKeys, KeyObject>()
 
@@ -10,11 +11,14 @@ const derived = new WeakMap<TenantKeys, KeyObject>()
 const cursorKey = (keys: TenantKeys): KeyObject => {
   let key = derived.get(keys)
   if (key === undefined) {
-    key = createSecretKey(Buffer.from(hkdfSync('sha256', keys.index, '', 'strongroom/cursor', 32)))
+    key = derive(keys.index, 'strongroom/cursor')
     derived.set(keys, key)
   }
   return key
 }
+
+const derive = (from: KeyObject, purpose: string): KeyObject =>
+  createSecretKey(Buffer.from(hkdfSync('sha256', from, '', purpose, 32)))
 
 /** C25: opaque and authenticated. `boundTo` names the only list that the cursor is valid for. */
 export const sealCursor = (keys: TenantKeys, { createdAt, id }: ListPosition, boundTo: string): string =>
@@ -22,13 +26,59 @@ export const sealCursor = (keys: TenantKeys, { createdAt, id }: ListPosition, bo
 
 /** Undefined unless the text is exactly one that was sealed for this tenant and this list. */
 export const openCursor = (keys: TenantKeys, text: string, boundTo: string): ListPosition | undefined => {
-  const sealed = Buffer.from(text, 'base64url')
-  // The decoder skips characters it does not know, so a cursor with something added has to be caught here.
-  if (sealed.toString('base64url') !== text) return undefined
-  const plaintext = open(cursorKey(keys), sealed, context(keys, boundTo))
+  const plaintext = openText(cursorKey(keys), text, context(keys, boundTo))
   if (plaintext === undefined) return undefined
-  const [createdAt, id] = JSON.parse(plaintext.toString('utf8')) as [Instant, string]
+  const [createdAt, id] = JSON.parse(plaintext) as [Instant, string]
   return { createdAt, id }
 }
 
 const context = (keys: TenantKeys, boundTo: string): SealContext => ['cursor', keys.tenantId, boundTo]
+
+const openText = (key: KeyObject, text: string, context: SealContext): string | undefined => {
+  const sealed = Buffer.from(text, 'base64url')
+  // The decoder skips characters it does not know, so a cursor with something added has to be caught here.
+  return sealed.toString('base64url') === text ? open(key, sealed, context)?.toString('utf8') : undefined
+}
+
+/** How far a log was read: for each writer the number of the record at which reading goes on. */
+export type LogPosition = ReadonlyMap<number, number>
+
+const logKeysRemembered = 4_096
+const logKeys = new WeakMap<KeyObject, Memo<KeyObject>>()
+
+/** From the key of all logs, which outlives the keys of tenants, as logs do. */
+const logCursorKey = ({ log }: Pick<VaultKeys, 'log'>, tenantId: string): KeyObject => {
+  let known = logKeys.get(log)
+  if (known === undefined) {
+    known = new Memo(logKeysRemembered)
+    logKeys.set(log, known)
+  }
+  return known.getOrMake(tenantId, () => derive(log, `strongroom log cursor ${tenantId}`))
+}
+
+/** L5. `boundTo` names the direction and the filters that the cursor is valid for. */
+export const sealLogCursor = (
+  keys: Pick<VaultKeys, 'log'>,
+  { tenantId, boundTo }: { readonly tenantId: string; readonly boundTo: string },
+  position: LogPosition,
+): string =>
+  seal(
+    logCursorKey(keys, tenantId),
+    1,
+    JSON.stringify({ writers: [...position] }),
+    logContext(tenantId, boundTo),
+  ).toString('base64url')
+
+/** Undefined unless the text is exactly one that was sealed for this log, direction and filters. */
+export const openLogCursor = (
+  keys: Pick<VaultKeys, 'log'>,
+  { tenantId, boundTo }: { readonly tenantId: string; readonly boundTo: string },
+  text: string,
+): LogPosition | undefined => {
+  const plaintext = openText(logCursorKey(keys, tenantId), text, logContext(tenantId, boundTo))
+  if (plaintext === undefined) return undefined
+  const { writers } = JSON.parse(plaintext) as { readonly writers: readonly [number, number][] }
+  return new Map(writers)
+}
+
+const logContext = (tenantId: string, boundTo: string): SealContext => ['log cursor', tenantId, boundTo]

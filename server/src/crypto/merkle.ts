@@ -8,12 +8,18 @@ const leafPrefix = Buffer.of(0)
 const nodePrefix = Buffer.of(1)
 
 /** In one call: a hash object with three updates takes a third longer. */
-const sha256 = (...parts: readonly Uint8Array[]): Buffer => hash('sha256', Buffer.concat(parts), 'buffer')
+const sha256 = (bytes: Uint8Array | string): Buffer => hash('sha256', bytes, 'buffer')
 
 export const leafHash = (leaf: Uint8Array | string): Buffer =>
-  sha256(leafPrefix, typeof leaf === 'string' ? Buffer.from(leaf) : leaf)
+  sha256(typeof leaf === 'string' ? `\0${leaf}` : Buffer.concat([leafPrefix, leaf]))
 
-const nodeHash = (left: Uint8Array, right: Uint8Array): Buffer => sha256(nodePrefix, left, right)
+const node = Buffer.alloc(1 + 2 * hashBytes, nodePrefix)
+
+const nodeHash = (left: Uint8Array, right: Uint8Array): Buffer => {
+  node.set(left, 1)
+  node.set(right, 1 + hashBytes)
+  return sha256(node)
+}
 
 /**
  * The hashes of the perfect subtrees that a tree consists of, from the largest, on the left, to the smallest: one for each bit of its
@@ -41,7 +47,7 @@ export const append = (edge: Edge, size: number, leafHashes: Iterable<Buffer>): 
 
 export const rootOf = (edge: Edge): Buffer => {
   const last = edge.at(-1)
-  if (last === undefined) return sha256()
+  if (last === undefined) return sha256('')
   return edge.slice(0, -1).reduceRight((right, left) => nodeHash(left, right), last)
 }
 

@@ -51,6 +51,8 @@ const inForce = {
   pageSizeDefault: 20,
   pageSizeMax: 100,
   pageNumberMax: 1_000_000_000,
+  logPageSizeDefault: 100,
+  logPageSizeMax: 1_000,
   /** `id=` and `type=` filters of one list request. */
   filterValuesMax: 100,
 

@@ -17,6 +17,8 @@ export const pace = {
   searchBatchRows: 500,
   /** Bytes of long rows that a page or a search holds at a time. */
   pageBatchBytes: 1 << 21,
+  /** Records that a page of the log examines. */
+  logPageRecords: 20_000,
 
   /** How long after an index report the next one starts. */
   reportIntervalMs: 3_600_000,

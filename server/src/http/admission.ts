@@ -11,6 +11,7 @@ import type { Cors } from './cors.ts'
 import type { Exchange } from './exchange.ts'
 import { requireBodyForm } from './input.ts'
 import { actKindOf, beginAct } from './recording.ts'
+import type { SourceOf } from './source-address.ts'
 import type { Visit } from './visit.ts'
 
 export type AdmissionOptions = {
@@ -19,6 +20,7 @@ export type AdmissionOptions = {
   readonly headerPrefix: string
   readonly rateLimit: RateLimit
   readonly cors: Cors
+  readonly sourceOf: SourceOf
 }
 
 /** Decides everything that can be decided before the body is read. Returns a promise only where it must wait. */
@@ -36,7 +38,7 @@ type Admitted = Caller | undefined | 'answered'
 
 /** Checks in the order of C3. Without an endpoint, it stops once the caller is known. */
 export const admission = (options: AdmissionOptions, endpoint: Endpoint | undefined): Admission => {
-  const { vault, rateLimit, cors } = options
+  const { vault, rateLimit, cors, sourceOf } = options
   const find = callerFinder(options)
   const kind = (endpoint && actKindOf(endpoint)) ?? noAct
 
@@ -55,7 +57,10 @@ export const admission = (options: AdmissionOptions, endpoint: Endpoint | undefi
     const caller = {
       ...known,
       work: visit.work,
-      act: beginAct(kind, known, exchange, endpoint?.status ?? 404),
+      act: beginAct(kind, known, exchange, {
+        status: endpoint?.status ?? 404,
+        address: sourceOf(exchange),
+      }),
     }
     visit.caller = caller
     vault.acts.requireOpen(known.tenantNumber)

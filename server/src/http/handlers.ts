@@ -2,6 +2,7 @@ import { readApplicationListQuery, readPermissionQuery } from '../contract/appli
 import type { EndpointId, endpoints } from '../contract/endpoints.ts'
 import { readCursorQuery } from '../contract/finding/cursor-query.ts'
 import { readListQuery } from '../contract/finding/list-query.ts'
+import { readLogExportQuery, readLogPageQuery } from '../contract/log/query.ts'
 import type { QueryPair } from '../contract/query-pairs.ts'
 import type { Json } from '../domain/json/json.ts'
 import { createApplication } from '../operations/applications/create-application.ts'
@@ -20,6 +21,9 @@ import { createApiKey } from '../operations/keys/create-api-key.ts'
 import { deleteApiKey } from '../operations/keys/delete-api-key.ts'
 import { getApiKey } from '../operations/keys/get-api-key.ts'
 import { listApiKeys } from '../operations/keys/list-api-keys.ts'
+import { exportLogs } from '../operations/log/export-logs.ts'
+import { listLogEntityTypes } from '../operations/log/list-log-entity-types.ts'
+import { listLogs } from '../operations/log/list-logs.ts'
 import { deleteTenant } from '../operations/tenants/delete-tenant.ts'
 import { getIndexReport } from '../operations/tenants/get-index-report.ts'
 import { getTenant } from '../operations/tenants/get-tenant.ts'
@@ -63,10 +67,10 @@ export type AnyCall = {
 }
 
 /**
- * What an operation returns: JSON, a page of tokens that is sent while it is made, text with its type, or `undefined` for an
- * answer without a body.
+ * What an operation returns: JSON, a page of tokens that is sent while it is made, text with its type, text of any length, or
+ * `undefined` for an answer without a body.
  */
-export type Answer = Json | ReadyText | Page | undefined
+export type Answer = Json | ReadyText | StreamedText | Page | undefined
 
 export class ReadyText {
   readonly type: string
@@ -77,6 +81,17 @@ export class ReadyText {
     this.type = type
     this.content = content
     this.headers = headers
+  }
+}
+
+/** An answer of any length. Each piece is made once the client has read enough of those before, so memory holds few of them. */
+export class StreamedText {
+  readonly type: string
+  readonly pieces: AsyncIterable<string>
+
+  constructor(type: string, pieces: AsyncIterable<string>) {
+    this.type = type
+    this.pieces = pieces
   }
 }
 
@@ -131,6 +146,11 @@ export const handlers: Handlers = {
   deleteApiKey: ({ vault, caller, params }) => nothing(deleteApiKey(vault, caller, params.id, params.keyId)),
   explainAccess: ({ vault, caller, params, body }) => explainAccess(vault, caller, params.id, body),
   listPermissions: async ({ query }) => listPermissions(readPermissionQuery(query)),
+
+  listLogs: async ({ vault, caller, query }) => listLogs(vault, caller, readLogPageQuery(query)),
+  listLogEntityTypes: async () => listLogEntityTypes(),
+  exportLogs: async ({ vault, caller, query }) =>
+    new StreamedText('application/x-ndjson', exportLogs(vault, caller, readLogExportQuery(query))),
 
   health: async () => ({ status: 'up' }),
   ready: async ({ vault }) => {

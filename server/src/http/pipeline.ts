@@ -39,7 +39,7 @@ export const serve = (options: PipelineOptions, endpoint: Endpoint, handle: Hand
   const { admit, identify } = admission(options, endpoint)
   const sendProblem = problemSender(options, endpoint.path)
   const send = answerSender(endpoint, options)
-  const recordRefusal = refusalRecorder(vault, actKindOf(endpoint))
+  const recordRefusal = refusalRecorder(options, actKindOf(endpoint))
   const { apiKey: keyHeader } = ownHeaders(headerPrefix)
   const takesBody = endpoint.method !== 'GET'
 

@@ -6,6 +6,7 @@ import type { Caller, KnownCaller, Vault } from '../operations/vault/vault.ts'
 import type { Exchange } from './exchange.ts'
 import type { Replayed } from './idempotency.ts'
 import { asVaultError } from './problem.ts'
+import type { SourceOf } from './source-address.ts'
 
 /** Has what an answer shows recorded before it leaves (L1). Returns the receipt that the caller gets, if any. */
 export type RecordAnswer = (caller: Caller | undefined) => Receipt | Promise<Receipt>
@@ -20,10 +21,10 @@ export const actKindOf = ({ id, path, logs }: Endpoint): ActKind | undefined =>
 export const beginAct = (
   kind: ActKind,
   { actor }: Pick<KnownCaller, 'actor'>,
-  { traceId, remoteAddress }: Exchange,
-  status: number,
+  { traceId }: Pick<Exchange, 'traceId'>,
+  { status, address }: { readonly status: number; readonly address: string },
 ): Act => {
-  const act = new Act(kind, actor, traceId, remoteAddress)
+  const act = new Act(kind, actor, traceId, address)
   act.status = status
   return act
 }
@@ -65,15 +66,19 @@ export const describeReplay = ({ act }: Caller, { named }: Replayed): void => {
   act.tokens = [...named.tokens]
 }
 
+type Recording = { readonly vault: Pick<Vault, 'acts'>; readonly sourceOf: SourceOf }
+
 const anonymous: Actor = { type: 'anonymous' }
 
 /** Has a refusal recorded. What is refused before its key is known belongs to no tenant. */
 export const refusalRecorder =
-  ({ acts }: Pick<Vault, 'acts'>, kind: ActKind | undefined) =>
+  ({ vault: { acts }, sourceOf }: Recording, kind: ActKind | undefined) =>
   (exchange: Exchange, caller: Caller | undefined, error: unknown): void => {
     if (kind === undefined) return
     const { code } = asVaultError(error)
-    const act = caller?.act ?? beginAct(kind, { actor: anonymous }, exchange, 0)
+    const act =
+      caller?.act ??
+      beginAct(kind, { actor: anonymous }, exchange, { status: 0, address: sourceOf(exchange) })
     if (act.isRecorded) return
     // Whatever it has come across, nothing of it was shown or changed.
     act.startsAgain()

@@ -6,7 +6,7 @@ import { isPage, type Page } from '../operations/finding/page.ts'
 import type { Caller, Vault } from '../operations/vault/vault.ts'
 import type { ByteAccount } from '../scheduling/byte-budget.ts'
 import type { AnswerHeaders, AnswerStream, Exchange } from './exchange.ts'
-import { type Answer, jsonContentType, ReadyText } from './handlers.ts'
+import { type Answer, jsonContentType, ReadyText, StreamedText } from './handlers.ts'
 import { Replayed } from './idempotency.ts'
 import { answerRecorder, describeReplay, partRecorder, type Receipt } from './recording.ts'
 import type { Visit } from './visit.ts'
@@ -24,6 +24,7 @@ export const answerSender = (
     return headers
   }
   const sendPage = pageSender(vault, withReceipt)
+  const sendStreamed = streamSender(vault, withReceipt)
   return (
     exchange: Exchange,
     answered: Answer | Replayed,
@@ -38,6 +39,10 @@ export const answerSender = (
     if (isPage(answer)) {
       headers['content-type'] = jsonContentType
       return sendPage(exchange, status, headers, answer, { work, memory }, caller)
+    }
+    if (answer instanceof StreamedText) {
+      headers['content-type'] = answer.type
+      return sendStreamed(exchange, status, headers, answer, { work, memory }, caller)
     }
     let content: string | undefined
     if (answer instanceof ReadyText) {
@@ -129,6 +134,37 @@ const pageSender = (
     }
     await recordPart(caller)
     await stream.write(`${text}${ends},"pagination":${JSON.stringify(pagination)}}\n`)
+    stream.end()
+    memory.keep(0)
+  }
+}
+
+/**
+ * Sends the pieces of an answer of any length while they are made. It is recorded before its first byte, which waits for the first
+ * piece, so a fault before that is a problem like any other. A later one ends the connection.
+ */
+const streamSender = (
+  vault: Vault,
+  withReceipt: (headers: AnswerHeaders, receipt: Receipt) => AnswerHeaders,
+) => {
+  const recordAnswer = answerRecorder(vault)
+  return async (
+    exchange: Exchange,
+    status: number,
+    headers: AnswerHeaders,
+    { pieces }: StreamedText,
+    { work, memory }: Pick<Visit, 'work' | 'memory'>,
+    caller: Caller | undefined,
+  ): Promise<void> => {
+    if (!memory.hold(streamBytes)) throw new VaultError('overloaded')
+    let stream: AnswerStream | undefined
+    for await (const piece of pieces) {
+      stream ??= exchange.stream(status, withReceipt(headers, await recordAnswer(caller)))
+      if (exchange.method === 'HEAD') break
+      await stream.write(piece)
+      if (!work.hasTurn) await work.turn()
+    }
+    stream ??= exchange.stream(status, withReceipt(headers, await recordAnswer(caller)))
     stream.end()
     memory.keep(0)
   }

@@ -144,7 +144,7 @@ export type StandaloneWrites = {
   shred(): Promise<void>
 
   /** Stores the whole tenant with the first record of its log, and assigns its number. */
-  createTenant(tenant: NewTenant, log?: LogPart): Promise<number>
+  createTenant(tenant: NewTenant, log: LogPart): Promise<number>
   /** Stores a tree in place of the one of this size, or of none (null); false if another is stored. */
   putLogTree(tree: LogTreeRow, ifSize: number | null): Promise<boolean>
   /** Appends leaves and the checkpoint over them if the newest checkpoint has this size, or if there is none (null). */

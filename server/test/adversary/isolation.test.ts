@@ -74,7 +74,7 @@ const tricks: Record<string, (id: string) => string> = {
   'with a query behind it': id => `/tokens/${id}?a=b`,
 }
 
-onEveryEngine('two tenants', vaultOfSuite => {
+onEveryEngine('two tenants', (vaultOfSuite, aboveStorage) => {
   let vault: TestVault
   let ours: Tenant
   let theirs: Tenant
@@ -177,38 +177,43 @@ onEveryEngine('two tenants', vaultOfSuite => {
     assert.equal((await vault.get(`/tokens/${chosen}`, theirs.keys.full)).status, 200, 'none was touched')
   })
 
-  test('no way of writing a path tells an id that never existed from one that does not exist for the caller (§1.3, C2.13, C31.9)', async () => {
-    const ids = await unknownKeys()
-    const [uuid = '', chosen = ''] = [ids['never was'], ids['never was, chosen']]
-    const twins = Object.entries(ids).map(([kind, id]) => ({
-      kind,
-      id,
-      twin: id.length === uuid.length ? uuid : chosen,
-    }))
-    const answer = async (method: string, target: string): Promise<unknown> => {
-      const head = [`${method} ${target} HTTP/1.1`, 'Host: vault', `SVC-API-KEY: ${ours.keys.full}`, '', '']
-      const [reply] = await sendRaw(vault.baseUrl, head.join('\r\n'))
-      assert.ok(reply)
-      return appearance(reply)
-    }
-    for (const [trick, write] of Object.entries(tricks))
-      for (const method of ['GET', 'DELETE'])
-        for (const { kind, id, twin } of twins)
-          assert.deepEqual(
-            await answer(method, write(id)),
-            await answer(method, write(twin)),
-            `${method} of one ${kind}, ${trick}`,
-          )
-    const theirsId = ids["another tenant's"]
-    assert.equal((await vault.get(`/tokens/${theirsId}`, theirs.keys.full)).status, 200, 'none was touched')
-    const own = await create(ours, { ...card, id: 'caf\u00e9' })
-    assert.equal((await vault.get(`/tokens/${encodeURIComponent(own.body.id)}`, ours.keys.full)).status, 200)
-    const decomposed = encodeURIComponent(own.body.id.normalize('NFD'))
-    assert.equal(
-      (await vault.get(`/tokens/${decomposed}`, ours.keys.full)).status,
-      404,
-      'other code points, other id',
-    )
+  aboveStorage(() => {
+    test('no way of writing a path tells an id that never existed from one that does not exist for the caller (§1.3, C2.13, C31.9)', async () => {
+      const ids = await unknownKeys()
+      const [uuid = '', chosen = ''] = [ids['never was'], ids['never was, chosen']]
+      const twins = Object.entries(ids).map(([kind, id]) => ({
+        kind,
+        id,
+        twin: id.length === uuid.length ? uuid : chosen,
+      }))
+      const answer = async (method: string, target: string): Promise<unknown> => {
+        const head = [`${method} ${target} HTTP/1.1`, 'Host: vault', `SVC-API-KEY: ${ours.keys.full}`, '', '']
+        const [reply] = await sendRaw(vault.baseUrl, head.join('\r\n'))
+        assert.ok(reply)
+        return appearance(reply)
+      }
+      for (const [trick, write] of Object.entries(tricks))
+        for (const method of ['GET', 'DELETE'])
+          for (const { kind, id, twin } of twins)
+            assert.deepEqual(
+              await answer(method, write(id)),
+              await answer(method, write(twin)),
+              `${method} of one ${kind}, ${trick}`,
+            )
+      const theirsId = ids["another tenant's"]
+      assert.equal((await vault.get(`/tokens/${theirsId}`, theirs.keys.full)).status, 200, 'none was touched')
+      const own = await create(ours, { ...card, id: 'caf\u00e9' })
+      assert.equal(
+        (await vault.get(`/tokens/${encodeURIComponent(own.body.id)}`, ours.keys.full)).status,
+        200,
+      )
+      const decomposed = encodeURIComponent(own.body.id.normalize('NFD'))
+      assert.equal(
+        (await vault.get(`/tokens/${decomposed}`, ours.keys.full)).status,
+        404,
+        'other code points, other id',
+      )
+    })
   })
 
   test('nothing of another tenant is listed or counted, whatever the filter (§1.3, C24.5, C24.10)', async () => {

@@ -413,8 +413,10 @@ const carelessPatches: readonly (readonly [id: string, patch: unknown])[] = [
   ['listed', { data: { names: { zz: 1 } } }],
 ]
 
-/** How many attackers share the victims of a strategy. */
-const shares = isLong ? 1 : 3
+/** How many attackers share the victims of a strategy. There are more attackers than victims, so each meets each strategy. */
+const shares = isLong ? 1 : victimIds.length
+/** An attacker that hardly asks for anything proves nothing. */
+const requestsMin = isLong ? 500 : 400
 
 describe('attackers learn nothing (sqlite alone: what an answer tells is decided above storage)', () => {
   let vaults: TwoVaults
@@ -514,11 +516,11 @@ describe('attackers learn nothing (sqlite alone: what an answer tells is decided
               requests += attack.sent
             },
           ),
-          { numRuns: tries(5) },
+          { numRuns: tries(3) },
         )
       })
 
-      after(() => assert.ok(requests >= 500, `only ${requests} requests were sent`))
+      after(() => assert.ok(requests >= requestsMin, `only ${requests} requests were sent`))
     })
 
   test('redacted or unreadable tokens are neither found nor counted by any filter, search or plan (C12.7, C24.5, C24.6, C26.7)', async () => {

@@ -227,6 +227,11 @@ export const sendEverything = async (vault: TestVault, canaries: Canaries): Prom
     '/tenants/self',
     '/tenants/self/reports/usage',
     '/tenants/self/reports/indexes',
+    '/logs/entity-types',
+    '/logs/export',
+    `/logs?operation=${canaries.value()}&token_id=${canaries.card()}`,
+    `/logs?result=${canaries.value()}&start_date=${canaries.value()}&start=${canaries.value()}`,
+    `/logs/export?start=${canaries.value()}`,
   ])
     await send('GET', path, { key: keys.management })
 

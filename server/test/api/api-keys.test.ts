@@ -16,7 +16,7 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const instant = (ms: number): string => new Date(ms).toISOString().replace('Z', '+00:00')
 const base58 = '[1-9A-HJ-NP-Za-km-z]'
 
-onEveryEngine('API keys', vault => {
+onEveryEngine('API keys', (vault, aboveStorage) => {
   const makeKey = (manager: string, id: string, body: unknown = {}): Promise<TestReply> =>
     vault().post(`/applications/${id}/keys`, manager, body)
   const listKeys = async (manager: string, id: string) =>
@@ -57,37 +57,39 @@ onEveryEngine('API keys', vault => {
       assertAbsent({ [path]: (await vault().get(path, manager)).text, list: list.text }, [key, first])
   })
 
-  test('a key names its kind and has at least 190 random bits and a checksum (C30.1, C30.4)', async () => {
-    const { manager } = await start()
-    const search = { priority: 1, container: '/a/', transform: 'redact', permissions: ['token:search'] }
-    for (const { kind, ...application } of [
-      { kind: 'public', type: 'public', permissions: ['token:create'] },
-      { kind: 'general', type: 'private', permissions: ['token:create', 'token:update', 'token:delete'] },
-      { kind: 'private', type: 'private', permissions: ['token:create', 'token:read'] },
-      { kind: 'private', type: 'private', rules: [search] },
-      { kind: 'management', type: 'management', permissions: ['tenant:read'] },
-    ]) {
-      const { id, key } = await newApplication(vault(), manager, application)
-      const made = [key, granted(await makeKey(manager, id)).key]
-      for (const text of made) assert.match(text, new RegExp(`^key_${kind}_${base58}{42}$`))
-      // Six of the 42 characters are the checksum; 33 characters of base 58 already carry 193 bits.
-      assert.ok(Math.log2(58) * 36 >= 190)
-      assert.notEqual(made[0], made[1])
-      // Changing any one character leaves a text that is not a key.
-      const { store } = vault()
-      const { findApiKey } = store
-      let lookUps = 0
-      store.findApiKey = (...asked) => {
-        lookUps++
-        return findApiKey(...asked)
+  aboveStorage(() => {
+    test('a key names its kind and has at least 190 random bits and a checksum (C30.1, C30.4)', async () => {
+      const { manager } = await start()
+      const search = { priority: 1, container: '/a/', transform: 'redact', permissions: ['token:search'] }
+      for (const { kind, ...application } of [
+        { kind: 'public', type: 'public', permissions: ['token:create'] },
+        { kind: 'general', type: 'private', permissions: ['token:create', 'token:update', 'token:delete'] },
+        { kind: 'private', type: 'private', permissions: ['token:create', 'token:read'] },
+        { kind: 'private', type: 'private', rules: [search] },
+        { kind: 'management', type: 'management', permissions: ['tenant:read'] },
+      ]) {
+        const { id, key } = await newApplication(vault(), manager, application)
+        const made = [key, granted(await makeKey(manager, id)).key]
+        for (const text of made) assert.match(text, new RegExp(`^key_${kind}_${base58}{42}$`))
+        // Six of the 42 characters are the checksum; 33 characters of base 58 already carry 193 bits.
+        assert.ok(Math.log2(58) * 36 >= 190)
+        assert.notEqual(made[0], made[1])
+        // Changing any one character leaves a text that is not a key.
+        const { store } = vault()
+        const { findApiKey } = store
+        let lookUps = 0
+        store.findApiKey = (...asked) => {
+          lookUps++
+          return findApiKey(...asked)
+        }
+        for (let at = 0; at < key.length; at++) {
+          const other = key[at] === '2' ? '3' : '2'
+          assert.equal(await works(key.slice(0, at) + other + key.slice(at + 1)), 401)
+        }
+        assert.equal(lookUps, 0, 'the checksum alone tells')
+        store.findApiKey = findApiKey
       }
-      for (let at = 0; at < key.length; at++) {
-        const other = key[at] === '2' ? '3' : '2'
-        assert.equal(await works(key.slice(0, at) + other + key.slice(at + 1)), 401)
-      }
-      assert.equal(lookUps, 0, 'the checksum alone tells')
-      store.findApiKey = findApiKey
-    }
+    })
   })
 
   test('the text of a key is never stored or logged (C29.6, C30.2)', async () => {
@@ -103,46 +105,51 @@ onEveryEngine('API keys', vault => {
     assertAbsent({ ...Object.fromEntries(content), log: vault().log.join('\n') }, parts)
   })
 
-  test('the body is optional, and unknown fields and bad values are refused (C29.4)', async () => {
-    const { manager, id } = await start()
-    const path = `/applications/${id}/keys`
-    assert.equal((await vault().send('POST', path, { key: manager })).status, 201)
-    assert.equal((await vault().send('POST', path, { key: manager, body: { expires_at: null } })).status, 201)
-    // As curl -X POST sends it: neither a body nor its length. The second field has Node read the request.
-    for (const fields of ['', 'TE: trailers\r\n']) {
-      const head = `POST ${path} HTTP/1.1\r\nHost: x\r\nSVC-API-KEY: ${manager}\r\n${fields}\r\n`
-      assert.equal((await sendRaw(vault().baseUrl, head))[0]?.status, 201)
-    }
-    const before = (await vault().get(path, manager)).text
-    const refused: [unknown, string[]][] = [
-      [{ expire_at: '2030-01-01' }, ['expire_at']],
-      [{ key: 'key_private_x' }, ['key']],
-      [{ expires_at: 7 }, ['expires_at']],
-      [{ expires_at: 'tomorrow' }, ['expires_at']],
-      [{ expires_at: '' }, ['expires_at']],
-      [{ expires_at: '2/30/2030' }, ['expires_at']],
-      [{ expires_at: instant(vault().now) }, ['expires_at']],
-      [{ expires_at: '2001-01-01' }, ['expires_at']],
-      [[], ['$']],
-      ['x', ['$']],
-    ]
-    for (const [body, errors] of refused) {
-      const reply = await makeKey(manager, id, body)
-      assert.equal(reply.status, 400, JSON.stringify(body))
-      assert.deepEqual(Object.keys(reply.body.errors), errors)
-    }
-    assert.equal(
-      (await vault().send('POST', path, { key: manager, raw: '{', type: 'application/json' })).status,
-      400,
-    )
-    assert.equal(
-      (await vault().send('POST', path, { key: manager, raw: '{}', type: 'text/plain' })).status,
-      415,
-    )
-    const chunks = `Transfer-Encoding: chunked\r\nContent-Type: text/plain\r\n\r\n2\r\n{}\r\n0\r\n\r\n`
-    const inChunks = `POST ${path} HTTP/1.1\r\nHost: x\r\nSVC-API-KEY: ${manager}\r\n${chunks}`
-    assert.equal((await sendRaw(vault().baseUrl, inChunks))[0]?.status, 415)
-    assert.equal((await vault().get(path, manager)).text, before)
+  aboveStorage(() => {
+    test('the body is optional, and unknown fields and bad values are refused (C29.4)', async () => {
+      const { manager, id } = await start()
+      const path = `/applications/${id}/keys`
+      assert.equal((await vault().send('POST', path, { key: manager })).status, 201)
+      assert.equal(
+        (await vault().send('POST', path, { key: manager, body: { expires_at: null } })).status,
+        201,
+      )
+      // As curl -X POST sends it: neither a body nor its length. The second field has Node read the request.
+      for (const fields of ['', 'TE: trailers\r\n']) {
+        const head = `POST ${path} HTTP/1.1\r\nHost: x\r\nSVC-API-KEY: ${manager}\r\n${fields}\r\n`
+        assert.equal((await sendRaw(vault().baseUrl, head))[0]?.status, 201)
+      }
+      const before = (await vault().get(path, manager)).text
+      const refused: [unknown, string[]][] = [
+        [{ expire_at: '2030-01-01' }, ['expire_at']],
+        [{ key: 'key_private_x' }, ['key']],
+        [{ expires_at: 7 }, ['expires_at']],
+        [{ expires_at: 'tomorrow' }, ['expires_at']],
+        [{ expires_at: '' }, ['expires_at']],
+        [{ expires_at: '2/30/2030' }, ['expires_at']],
+        [{ expires_at: instant(vault().now) }, ['expires_at']],
+        [{ expires_at: '2001-01-01' }, ['expires_at']],
+        [[], ['$']],
+        ['x', ['$']],
+      ]
+      for (const [body, errors] of refused) {
+        const reply = await makeKey(manager, id, body)
+        assert.equal(reply.status, 400, JSON.stringify(body))
+        assert.deepEqual(Object.keys(reply.body.errors), errors)
+      }
+      assert.equal(
+        (await vault().send('POST', path, { key: manager, raw: '{', type: 'application/json' })).status,
+        400,
+      )
+      assert.equal(
+        (await vault().send('POST', path, { key: manager, raw: '{}', type: 'text/plain' })).status,
+        415,
+      )
+      const chunks = `Transfer-Encoding: chunked\r\nContent-Type: text/plain\r\n\r\n2\r\n{}\r\n0\r\n\r\n`
+      const inChunks = `POST ${path} HTTP/1.1\r\nHost: x\r\nSVC-API-KEY: ${manager}\r\n${chunks}`
+      assert.equal((await sendRaw(vault().baseUrl, inChunks))[0]?.status, 415)
+      assert.equal((await vault().get(path, manager)).text, before)
+    })
   })
 
   const expiries = [
@@ -158,27 +165,29 @@ onEveryEngine('API keys', vault => {
       shows: '2026-03-02T06:00:00.500-05:00',
     },
   ]
-  for (const { send, at, shows } of expiries)
-    test(`a key that expires at "${send}" works until that millisecond (C29.7, C17.1, C5.6)`, async () => {
-      vault().now = Date.parse('2026-03-01T12:00:00Z')
-      const { manager, id } = await start()
-      const made = granted(await makeKey(manager, id, { expires_at: send }))
-      assert.equal(made.expires_at, shows)
-      const [, listed] = await listKeys(manager, id)
-      assert.equal(listed.expires_at, shows)
-      // Used once, to put what the vault caches of the key to the test.
-      assert.equal(await works(made.key), 200)
-      vault().now = Date.parse(at) - 1
-      assert.equal(await works(made.key), 200)
-      vault().now += 1
-      const refused = await vault().get('/applications/key', made.key)
-      assert.equal(refused.status, 401)
-      assert.equal(refused.headers.get('www-authenticate'), 'ApiKey header="SVC-API-KEY"')
-      await vault().restart()
-      assert.equal(await works(made.key), 401)
-      assert.equal((await listKeys(manager, id)).length, 2, 'it is still listed, until it is revoked')
-      assert.equal((await revoke(manager, id, made.id)).status, 204)
-    })
+  aboveStorage(() => {
+    for (const { send, at, shows } of expiries)
+      test(`a key that expires at "${send}" works until that millisecond (C29.7, C17.1, C5.6)`, async () => {
+        vault().now = Date.parse('2026-03-01T12:00:00Z')
+        const { manager, id } = await start()
+        const made = granted(await makeKey(manager, id, { expires_at: send }))
+        assert.equal(made.expires_at, shows)
+        const [, listed] = await listKeys(manager, id)
+        assert.equal(listed.expires_at, shows)
+        // Used once, to put what the vault caches of the key to the test.
+        assert.equal(await works(made.key), 200)
+        vault().now = Date.parse(at) - 1
+        assert.equal(await works(made.key), 200)
+        vault().now += 1
+        const refused = await vault().get('/applications/key', made.key)
+        assert.equal(refused.status, 401)
+        assert.equal(refused.headers.get('www-authenticate'), 'ApiKey header="SVC-API-KEY"')
+        await vault().restart()
+        assert.equal(await works(made.key), 401)
+        assert.equal((await listKeys(manager, id)).length, 2, 'it is still listed, until it is revoked')
+        assert.equal((await revoke(manager, id, made.id)).status, 204)
+      })
+  })
 
   test('an application has at most ten live keys; an eleventh is refused until one expires or is revoked (C8.17)', async () => {
     const { manager, id } = await start()
@@ -253,31 +262,33 @@ onEveryEngine('API keys', vault => {
     assert.equal(await works(key), 401)
   })
 
-  for (const read of ['findApiKey', 'getTenant', 'getApplication'] as const)
-    test(`a key revoked while its first request is being looked up (${read}) is not cached (C27.2)`, async () => {
-      const { manager, id, key } = await start()
-      const [{ id: keyId }] = await listKeys(manager, id)
-      await vault().restart()
-      const { store } = vault()
-      const original = store[read] as (...asked: never[]) => Promise<unknown>
-      const reached = Promise.withResolvers<void>()
-      const goOn = Promise.withResolvers<void>()
-      Object.assign(store, {
-        [read]: async (...asked: never[]) => {
-          Object.assign(store, { [read]: original })
-          const row = await original(...asked)
-          reached.resolve()
-          await goOn.promise
-          return row
-        },
+  aboveStorage(() => {
+    for (const read of ['findApiKey', 'getTenant', 'getApplication'] as const)
+      test(`a key revoked while its first request is being looked up (${read}) is not cached (C27.2)`, async () => {
+        const { manager, id, key } = await start()
+        const [{ id: keyId }] = await listKeys(manager, id)
+        await vault().restart()
+        const { store } = vault()
+        const original = store[read] as (...asked: never[]) => Promise<unknown>
+        const reached = Promise.withResolvers<void>()
+        const goOn = Promise.withResolvers<void>()
+        Object.assign(store, {
+          [read]: async (...asked: never[]) => {
+            Object.assign(store, { [read]: original })
+            const row = await original(...asked)
+            reached.resolve()
+            await goOn.promise
+            return row
+          },
+        })
+        const slow = works(key)
+        await reached.promise
+        granted(await revoke(manager, id, keyId))
+        goOn.resolve()
+        await slow
+        assert.equal(await works(key), 401)
       })
-      const slow = works(key)
-      await reached.promise
-      granted(await revoke(manager, id, keyId))
-      goOn.resolve()
-      await slow
-      assert.equal(await works(key), 401)
-    })
+  })
 
   test('a key can be revoked only through its own application (C29.4, C2.13)', async () => {
     const { manager, id, key } = await start()
@@ -337,60 +348,65 @@ onEveryEngine('API keys', vault => {
     assert.equal('last_used_at' in unused, false)
   })
 
-  test('unknown, revoked and expired keys take the same path; a malformed one is never looked up (C30.3)', async () => {
-    const { manager, id, key: revoked } = await start()
-    const [{ id: keyId }] = await listKeys(manager, id)
-    const expired = granted(await makeKey(manager, id, { expires_at: instant(vault().now + 1_000) })).key
-    const other = await newApplication(vault(), manager, {})
-    granted(await vault().delete(`/applications/${other.id}`, manager))
-    granted(await revoke(manager, id, keyId))
-    // A key from another vault: well-formed, but unknown here.
-    const elsewhere = newApiKeyText('private')
-    vault().now += 1_000
+  aboveStorage(() => {
+    test('unknown, revoked and expired keys take the same path; a malformed one is never looked up (C30.3)', async () => {
+      const { manager, id, key: revoked } = await start()
+      const [{ id: keyId }] = await listKeys(manager, id)
+      const expired = granted(await makeKey(manager, id, { expires_at: instant(vault().now + 1_000) })).key
+      const other = await newApplication(vault(), manager, {})
+      granted(await vault().delete(`/applications/${other.id}`, manager))
+      granted(await revoke(manager, id, keyId))
+      // A key from another vault: well-formed, but unknown here.
+      const elsewhere = newApiKeyText('private')
+      vault().now += 1_000
 
-    const { store } = vault()
-    const asked: string[] = []
-    const spied: Partial<Record<keyof Store, unknown>> = {}
-    for (const [name, method] of Object.entries(store) as [keyof Store, (...input: unknown[]) => unknown][]) {
-      spied[name] = method
-      Object.assign(store, {
-        [name]: (...input: unknown[]) => {
-          if (name !== 'grantsEpoch') asked.push(name)
-          return method(...input)
-        },
-      })
-    }
-    const traffic = async (key: string) => {
-      asked.length = 0
-      const { status, body } = await vault().get('/tokens', key)
-      return { status, body: { ...body, trace_id: '' }, asked: [...asked] }
-    }
-    const unknown = await traffic(elsewhere)
-    assert.deepEqual([unknown.status, unknown.asked], [401, ['findApiKey']])
-    for (const key of [revoked, expired, other.key]) {
-      assert.deepEqual(await traffic(key), unknown)
-      assert.deepEqual(await traffic(key), unknown, 'the second time, too')
-    }
-    for (const key of ['', 'x', elsewhere.slice(0, -1), 'key_private_', 'Bearer x'])
-      assert.deepEqual(await traffic(key), { ...unknown, asked: [] })
-    Object.assign(store, spied)
-  })
+      const { store } = vault()
+      const asked: string[] = []
+      const spied: Partial<Record<keyof Store, unknown>> = {}
+      for (const [name, method] of Object.entries(store) as [
+        keyof Store,
+        (...input: unknown[]) => unknown,
+      ][]) {
+        spied[name] = method
+        Object.assign(store, {
+          [name]: (...input: unknown[]) => {
+            if (name !== 'grantsEpoch') asked.push(name)
+            return method(...input)
+          },
+        })
+      }
+      const traffic = async (key: string) => {
+        asked.length = 0
+        const { status, body } = await vault().get('/tokens', key)
+        return { status, body: { ...body, trace_id: '' }, asked: [...asked] }
+      }
+      const unknown = await traffic(elsewhere)
+      assert.deepEqual([unknown.status, unknown.asked], [401, ['findApiKey']])
+      for (const key of [revoked, expired, other.key]) {
+        assert.deepEqual(await traffic(key), unknown)
+        assert.deepEqual(await traffic(key), unknown, 'the second time, too')
+      }
+      for (const key of ['', 'x', elsewhere.slice(0, -1), 'key_private_', 'Bearer x'])
+        assert.deepEqual(await traffic(key), { ...unknown, asked: [] })
+      Object.assign(store, spied)
+    })
 
-  test('a missing, empty, doubled or misplaced key is refused (§5.1, C2.11)', async () => {
-    const { key } = await start()
-    for (const headers of [
-      {},
-      { 'svc-api-key': '' },
-      { 'svc-api-key': `${key}, ${key}` },
-      { authorization: key },
-    ]) {
-      const reply = await vault().send('GET', '/applications/key', {
-        headers: headers as Record<string, string>,
-      })
-      assert.equal(reply.status, 401)
-      assert.equal(reply.headers.get('www-authenticate'), 'ApiKey header="SVC-API-KEY"')
-      assert.equal(reply.body.detail, 'Send a valid API key in the header SVC-API-KEY.')
-    }
+    test('a missing, empty, doubled or misplaced key is refused (§5.1, C2.11)', async () => {
+      const { key } = await start()
+      for (const headers of [
+        {},
+        { 'svc-api-key': '' },
+        { 'svc-api-key': `${key}, ${key}` },
+        { authorization: key },
+      ]) {
+        const reply = await vault().send('GET', '/applications/key', {
+          headers: headers as Record<string, string>,
+        })
+        assert.equal(reply.status, 401)
+        assert.equal(reply.headers.get('www-authenticate'), 'ApiKey header="SVC-API-KEY"')
+        assert.equal(reply.body.detail, 'Send a valid API key in the header SVC-API-KEY.')
+      }
+    })
   })
 
   /** A management application whose only key has expired. */
@@ -460,37 +476,39 @@ onEveryEngine('API keys', vault => {
       assert.equal(await works(other.key), 200)
     })
 
-  test('the last key that can grant permissions keeps that right: taking it away is 409 (C2.18)', async () => {
-    const { manager } = (await vault().tenant(ownerAndManager)).keys
-    const id = await idOf(manager)
-    const { name } = (await vault().get(`/applications/${id}`, manager)).body
-    const narrow = () =>
-      vault().send('PUT', `/applications/${id}`, {
-        key: manager,
-        body: { name, permissions: ['application:read'] },
-      })
-    await newExpired(manager, ['application:update'])
-    const before = (await vault().get('/applications', manager)).text
-    const reply = await narrow()
-    assert.equal(reply.status, 409)
-    assert.match(reply.body.detail, /last management key/)
-    assert.equal((await vault().get('/applications', manager)).text, before)
-    // Once another application can do so, it may be narrowed.
-    await newApplication(vault(), manager, { type: 'management', permissions: ['application:update'] })
-    granted(await narrow())
-    assert.equal((await narrow()).status, 403)
-  })
+  aboveStorage(() => {
+    test('the last key that can grant permissions keeps that right: taking it away is 409 (C2.18)', async () => {
+      const { manager } = (await vault().tenant(ownerAndManager)).keys
+      const id = await idOf(manager)
+      const { name } = (await vault().get(`/applications/${id}`, manager)).body
+      const narrow = () =>
+        vault().send('PUT', `/applications/${id}`, {
+          key: manager,
+          body: { name, permissions: ['application:read'] },
+        })
+      await newExpired(manager, ['application:update'])
+      const before = (await vault().get('/applications', manager)).text
+      const reply = await narrow()
+      assert.equal(reply.status, 409)
+      assert.match(reply.body.detail, /last management key/)
+      assert.equal((await vault().get('/applications', manager)).text, before)
+      // Once another application can do so, it may be narrowed.
+      await newApplication(vault(), manager, { type: 'management', permissions: ['application:update'] })
+      granted(await narrow())
+      assert.equal((await narrow()).status, 403)
+    })
 
-  test('an expired management key may be revoked, and so may any key of another type (C2.18)', async () => {
-    const { manager, owner } = (await vault().tenant(ownerAndManager)).keys
-    const id = await idOf(manager)
-    const { id: keyId } = granted(await makeKey(manager, id, { expires_at: instant(vault().now + 1_000) }))
-    vault().now += 1_000
-    granted(await revoke(manager, id, keyId))
-    const owned = await idOf(owner)
-    const [{ id: ownerKey }] = await listKeys(manager, owned)
-    granted(await revoke(manager, owned, ownerKey))
-    granted(await vault().delete(`/applications/${owned}`, manager))
+    test('an expired management key may be revoked, and so may any key of another type (C2.18)', async () => {
+      const { manager, owner } = (await vault().tenant(ownerAndManager)).keys
+      const id = await idOf(manager)
+      const { id: keyId } = granted(await makeKey(manager, id, { expires_at: instant(vault().now + 1_000) }))
+      vault().now += 1_000
+      granted(await revoke(manager, id, keyId))
+      const owned = await idOf(owner)
+      const [{ id: ownerKey }] = await listKeys(manager, owned)
+      granted(await revoke(manager, owned, ownerKey))
+      granted(await vault().delete(`/applications/${owned}`, manager))
+    })
   })
 
   test('the operator can revoke a key of a tenant that has no management key left to keep (C2.18, C29.4)', async () => {

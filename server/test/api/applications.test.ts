@@ -242,33 +242,35 @@ const refusedGrants: readonly {
   { name: 'an id chosen by the caller (C6.1)', send: { id: 'x' }, errors: ['id'] },
 ]
 
-onEveryEngine('applications', vault => {
+onEveryEngine('applications', (vault, aboveStorage) => {
   const put = (key: string, id: string, body: unknown): Promise<TestReply> =>
     vault().send('PUT', `/applications/${id}`, { key, body })
 
-  for (const { name, send, is } of accepted)
-    test(`${name} can be created`, async () => {
-      const { tenantId, keys } = await vault().tenant(ownerAndManager)
-      const manager = granted(await vault().get('/applications/key', keys.manager)).id
-      const reply = await vault().post('/applications', keys.manager, {
-        name: 'new',
-        type: 'private',
-        ...send,
+  aboveStorage(() => {
+    for (const { name, send, is } of accepted)
+      test(`${name} can be created`, async () => {
+        const { tenantId, keys } = await vault().tenant(ownerAndManager)
+        const manager = granted(await vault().get('/applications/key', keys.manager)).id
+        const reply = await vault().post('/applications', keys.manager, {
+          name: 'new',
+          type: 'private',
+          ...send,
+        })
+        assert.equal(reply.status, 201, reply.text)
+        const { key, id, ...rest } = reply.body
+        assert.match(id, uuid)
+        assert.equal(reply.headers.get('location'), `/applications/${id}`)
+        for (const [field, value] of Object.entries(is)) assert.deepEqual(rest[field], value, field)
+        assert.deepEqual(
+          [rest.name, rest.tenant_id, rest.created_by, rest.created_at],
+          ['new', tenantId, manager, instant(vault().now)],
+        )
+        assert.equal('modified_by' in rest || 'modified_at' in rest, false)
+        assert.match(key, new RegExp(`^key_(${rest.type}|general)_`))
+        assert.deepEqual(granted(await vault().get(`/applications/${id}`, keys.manager)), { id, ...rest })
+        assert.deepEqual(granted(await vault().get('/applications/key', key)), { id, ...rest })
       })
-      assert.equal(reply.status, 201, reply.text)
-      const { key, id, ...rest } = reply.body
-      assert.match(id, uuid)
-      assert.equal(reply.headers.get('location'), `/applications/${id}`)
-      for (const [field, value] of Object.entries(is)) assert.deepEqual(rest[field], value, field)
-      assert.deepEqual(
-        [rest.name, rest.tenant_id, rest.created_by, rest.created_at],
-        ['new', tenantId, manager, instant(vault().now)],
-      )
-      assert.equal('modified_by' in rest || 'modified_at' in rest, false)
-      assert.match(key, new RegExp(`^key_(${rest.type}|general)_`))
-      assert.deepEqual(granted(await vault().get(`/applications/${id}`, keys.manager)), { id, ...rest })
-      assert.deepEqual(granted(await vault().get('/applications/key', key)), { id, ...rest })
-    })
+  })
 
   const refusedCreates = [
     ...refusedGrants,
@@ -281,65 +283,67 @@ onEveryEngine('applications', vault => {
       errors: ['name', 'rules[0].priority', 'typ'],
     },
   ]
-  for (const { name, type, send, errors } of refusedCreates as typeof refusedGrants)
-    test(`${name}: creation is refused`, async () => {
+  aboveStorage(() => {
+    for (const { name, type, send, errors } of refusedCreates as typeof refusedGrants)
+      test(`${name}: creation is refused`, async () => {
+        const { keys } = await vault().tenant(ownerAndManager)
+        const before = (await vault().get('/applications', keys.manager)).text
+        const body = { name: 'new', type: type ?? 'private', ...send }
+        const reply = await vault().post('/applications', keys.manager, body)
+        assert.equal(reply.status, 400)
+        assert.deepEqual(Object.keys(reply.body.errors).sort(), errors)
+        assert.equal((await vault().get('/applications', keys.manager)).text, before)
+      })
+
+    test('a name has 1 to 200 characters (C8.15, C8.18)', async () => {
       const { keys } = await vault().tenant(ownerAndManager)
-      const before = (await vault().get('/applications', keys.manager)).text
-      const body = { name: 'new', type: type ?? 'private', ...send }
-      const reply = await vault().post('/applications', keys.manager, body)
-      assert.equal(reply.status, 400)
-      assert.deepEqual(Object.keys(reply.body.errors).sort(), errors)
-      assert.equal((await vault().get('/applications', keys.manager)).text, before)
-    })
-
-  test('a name has 1 to 200 characters (C8.15, C8.18)', async () => {
-    const { keys } = await vault().tenant(ownerAndManager)
-    for (const name of ['x', '\u{1F511}'.repeat(200)]) {
-      const { id } = await newApplication(vault(), keys.manager, { name })
-      assert.equal(granted(await vault().get(`/applications/${id}`, keys.manager)).name, name)
-    }
-  })
-
-  test('each endpoint needs its own permission (C29.1, C29.2)', async () => {
-    const only = (permission: 'create' | 'read' | 'update' | 'delete') =>
-      ({ type: 'management', permissions: [`application:${permission}`] }) as const
-    const { keys } = await vault().tenant({
-      ...ownerAndManager,
-      create: only('create'),
-      read: only('read'),
-      update: only('update'),
-      delete: only('delete'),
-      tenant: {
-        type: 'management',
-        permissions: ['tenant:read', 'tenant:update', 'tenant:delete', 'report:read'],
-      },
-    })
-    const body = { name: 'x', type: 'private', permissions: ['token:read'] }
-    const needs: [keyof typeof keys, (key: string, id: string, keyId: string) => Promise<TestReply>][] = [
-      ['create', key => vault().post('/applications', key, body)],
-      ['read', key => vault().get('/applications', key)],
-      ['read', (key, id) => vault().get(`/applications/${id}`, key)],
-      ['read', (key, id) => vault().get(`/applications/${id}/keys`, key)],
-      ['read', (key, id, keyId) => vault().get(`/applications/${id}/keys/${keyId}`, key)],
-      [
-        'read',
-        (key, id) =>
-          vault().post(`/applications/${id}/explain`, key, { permission: 'token:read', type: 'card' }),
-      ],
-      ['update', (key, id) => put(key, id, { name: 'y' })],
-      ['update', (key, id) => vault().post(`/applications/${id}/keys`, key, {})],
-      ['update', (key, id, keyId) => vault().delete(`/applications/${id}/keys/${keyId}`, key)],
-      ['delete', (key, id) => vault().delete(`/applications/${id}`, key)],
-    ]
-    for (const [permission, send] of needs) {
-      const { id } = await newApplication(vault(), keys.manager, body)
-      const [key] = granted(await vault().get(`/applications/${id}/keys`, keys.manager))
-      for (const who of ['create', 'read', 'update', 'delete', 'tenant', 'owner'] as const) {
-        if (who === permission) continue
-        assert.equal((await send(keys[who], id, key.id)).status, 403, `${who}: ${send}`)
+      for (const name of ['x', '\u{1F511}'.repeat(200)]) {
+        const { id } = await newApplication(vault(), keys.manager, { name })
+        assert.equal(granted(await vault().get(`/applications/${id}`, keys.manager)).name, name)
       }
-      granted(await send(keys[permission], id, key.id))
-    }
+    })
+
+    test('each endpoint needs its own permission (C29.1, C29.2)', async () => {
+      const only = (permission: 'create' | 'read' | 'update' | 'delete') =>
+        ({ type: 'management', permissions: [`application:${permission}`] }) as const
+      const { keys } = await vault().tenant({
+        ...ownerAndManager,
+        create: only('create'),
+        read: only('read'),
+        update: only('update'),
+        delete: only('delete'),
+        tenant: {
+          type: 'management',
+          permissions: ['tenant:read', 'tenant:update', 'tenant:delete', 'report:read'],
+        },
+      })
+      const body = { name: 'x', type: 'private', permissions: ['token:read'] }
+      const needs: [keyof typeof keys, (key: string, id: string, keyId: string) => Promise<TestReply>][] = [
+        ['create', key => vault().post('/applications', key, body)],
+        ['read', key => vault().get('/applications', key)],
+        ['read', (key, id) => vault().get(`/applications/${id}`, key)],
+        ['read', (key, id) => vault().get(`/applications/${id}/keys`, key)],
+        ['read', (key, id, keyId) => vault().get(`/applications/${id}/keys/${keyId}`, key)],
+        [
+          'read',
+          (key, id) =>
+            vault().post(`/applications/${id}/explain`, key, { permission: 'token:read', type: 'card' }),
+        ],
+        ['update', (key, id) => put(key, id, { name: 'y' })],
+        ['update', (key, id) => vault().post(`/applications/${id}/keys`, key, {})],
+        ['update', (key, id, keyId) => vault().delete(`/applications/${id}/keys/${keyId}`, key)],
+        ['delete', (key, id) => vault().delete(`/applications/${id}`, key)],
+      ]
+      for (const [permission, send] of needs) {
+        const { id } = await newApplication(vault(), keys.manager, body)
+        const [key] = granted(await vault().get(`/applications/${id}/keys`, keys.manager))
+        for (const who of ['create', 'read', 'update', 'delete', 'tenant', 'owner'] as const) {
+          if (who === permission) continue
+          assert.equal((await send(keys[who], id, key.id)).status, 403, `${who}: ${send}`)
+        }
+        granted(await send(keys[permission], id, key.id))
+      }
+    })
   })
 
   test('the list is newest first, paged, and shows no keys (C29.1)', async () => {
@@ -414,45 +418,47 @@ onEveryEngine('applications', vault => {
     assert.equal(granted(await vault().get('/applications/key', made.key)).id, made.id)
   })
 
-  test('every key can read its own application, whatever its permissions (C29.3)', async () => {
-    const { keys } = await vault().tenant({
-      ...ownerAndManager,
-      nothing: {},
-      public: { type: 'public', permissions: ['token:create'] },
+  aboveStorage(() => {
+    test('every key can read its own application, whatever its permissions (C29.3)', async () => {
+      const { keys } = await vault().tenant({
+        ...ownerAndManager,
+        nothing: {},
+        public: { type: 'public', permissions: ['token:create'] },
+      })
+      for (const [name, key] of Object.entries(keys)) {
+        const own = granted(await vault().get('/applications/key', key))
+        assert.equal(own.name, name)
+        assert.equal('key' in own, false)
+        assert.deepEqual(own, granted(await vault().get(`/applications/${own.id}`, keys.manager)))
+      }
+      assert.equal((await vault().send('GET', '/applications/key')).status, 401)
     })
-    for (const [name, key] of Object.entries(keys)) {
-      const own = granted(await vault().get('/applications/key', key))
-      assert.equal(own.name, name)
-      assert.equal('key' in own, false)
-      assert.deepEqual(own, granted(await vault().get(`/applications/${own.id}`, keys.manager)))
-    }
-    assert.equal((await vault().send('GET', '/applications/key')).status, 401)
-  })
 
-  test('an unknown application is 404 on every path (C29.2, C2.13)', async () => {
-    const { keys } = await vault().tenant(ownerAndManager)
-    for (const id of [
-      '019ac000-0000-7000-8000-000000000000',
-      'x',
-      '%00',
-      'key%2f',
-      '..%2f..',
-      'a'.repeat(500),
-    ])
-      for (const reply of [
-        await vault().get(`/applications/${id}`, keys.manager),
-        await put(keys.manager, id, { name: 'x' }),
-        await vault().delete(`/applications/${id}`, keys.manager),
-        await vault().get(`/applications/${id}/keys`, keys.manager),
-        await vault().post(`/applications/${id}/keys`, keys.manager, {}),
-        await vault().get(`/applications/${id}/keys/x`, keys.manager),
-        await vault().delete(`/applications/${id}/keys/x`, keys.manager),
-        await vault().post(`/applications/${id}/explain`, keys.manager, {
-          permission: 'token:read',
-          type: 'card',
-        }),
+    test('an unknown application is 404 on every path (C29.2, C2.13)', async () => {
+      const { keys } = await vault().tenant(ownerAndManager)
+      for (const id of [
+        '019ac000-0000-7000-8000-000000000000',
+        'x',
+        '%00',
+        'key%2f',
+        '..%2f..',
+        'a'.repeat(500),
       ])
-        assert.equal(reply.status, 404)
+        for (const reply of [
+          await vault().get(`/applications/${id}`, keys.manager),
+          await put(keys.manager, id, { name: 'x' }),
+          await vault().delete(`/applications/${id}`, keys.manager),
+          await vault().get(`/applications/${id}/keys`, keys.manager),
+          await vault().post(`/applications/${id}/keys`, keys.manager, {}),
+          await vault().get(`/applications/${id}/keys/x`, keys.manager),
+          await vault().delete(`/applications/${id}/keys/x`, keys.manager),
+          await vault().post(`/applications/${id}/explain`, keys.manager, {
+            permission: 'token:read',
+            type: 'card',
+          }),
+        ])
+          assert.equal(reply.status, 404)
+    })
   })
 
   const changes: readonly { name: string; send: Record<string, unknown>; is: Record<string, unknown> }[] = [
@@ -479,39 +485,41 @@ onEveryEngine('applications', vault => {
       is: { type: 'private', permissions: ['token:create'] },
     },
   ]
-  for (const { name, send, is } of changes)
-    test(`an update accepts ${name} (C29.2)`, async () => {
-      const { keys } = await vault().tenant(ownerAndManager)
-      const { id, key } = await newApplication(vault(), keys.manager, { permissions: ['token:create'] })
-      const before = granted(await vault().get(`/applications/${id}`, keys.manager))
-      const manager = granted(await vault().get('/applications/key', keys.manager)).id
-      vault().now += 1_000
-      const reply = await put(keys.manager, id, { name: 'renamed', ...send })
-      assert.equal(reply.status, 200)
-      assert.deepEqual(reply.body, {
-        ...before,
-        ...is,
-        name: 'renamed',
-        modified_by: manager,
-        modified_at: instant(vault().now),
+  aboveStorage(() => {
+    for (const { name, send, is } of changes)
+      test(`an update accepts ${name} (C29.2)`, async () => {
+        const { keys } = await vault().tenant(ownerAndManager)
+        const { id, key } = await newApplication(vault(), keys.manager, { permissions: ['token:create'] })
+        const before = granted(await vault().get(`/applications/${id}`, keys.manager))
+        const manager = granted(await vault().get('/applications/key', keys.manager)).id
+        vault().now += 1_000
+        const reply = await put(keys.manager, id, { name: 'renamed', ...send })
+        assert.equal(reply.status, 200)
+        assert.deepEqual(reply.body, {
+          ...before,
+          ...is,
+          name: 'renamed',
+          modified_by: manager,
+          modified_at: instant(vault().now),
+        })
+        assert.deepEqual(granted(await vault().get('/applications/key', key)), reply.body, 'its key stays')
       })
-      assert.deepEqual(granted(await vault().get('/applications/key', key)), reply.body, 'its key stays')
-    })
 
-  test('a clock set back never dates an update before the creation or before an earlier update (C29.2, C5.5)', async () => {
-    const { keys } = await vault().tenant(ownerAndManager)
-    const { id } = await newApplication(vault(), keys.manager, { permissions: ['token:create'] })
-    const { created_at } = granted(await vault().get(`/applications/${id}`, keys.manager))
-    const rename = async (): Promise<string> =>
-      granted(await put(keys.manager, id, { name: 'renamed' })).modified_at
-    vault().now -= 1_000
-    assert.equal(await rename(), created_at)
-    vault().now += 3_000
-    const later = await rename()
-    assert.equal(later, instant(vault().now))
-    vault().now -= 1_000
-    assert.equal(await rename(), later)
-    vault().now += 1_000
+    test('a clock set back never dates an update before the creation or before an earlier update (C29.2, C5.5)', async () => {
+      const { keys } = await vault().tenant(ownerAndManager)
+      const { id } = await newApplication(vault(), keys.manager, { permissions: ['token:create'] })
+      const { created_at } = granted(await vault().get(`/applications/${id}`, keys.manager))
+      const rename = async (): Promise<string> =>
+        granted(await put(keys.manager, id, { name: 'renamed' })).modified_at
+      vault().now -= 1_000
+      assert.equal(await rename(), created_at)
+      vault().now += 3_000
+      const later = await rename()
+      assert.equal(later, instant(vault().now))
+      vault().now -= 1_000
+      assert.equal(await rename(), later)
+      vault().now += 1_000
+    })
   })
 
   const refusedUpdates = [
@@ -520,16 +528,18 @@ onEveryEngine('applications', vault => {
     { name: 'a change to another type (C28.1)', send: { type: 'public' }, errors: ['type'] },
     { name: 'a change to a stronger type (C28.1)', send: { type: 'management' }, errors: ['type'] },
   ]
-  for (const { name, type, send, errors } of refusedUpdates as typeof refusedGrants)
-    test(`${name}: the update is refused and changes nothing`, async () => {
-      const { keys } = await vault().tenant(ownerAndManager)
-      const { id } = await newApplication(vault(), keys.manager, { type: type ?? 'private' })
-      const before = (await vault().get(`/applications/${id}`, keys.manager)).text
-      const reply = await put(keys.manager, id, { name: 'renamed', ...send })
-      assert.equal(reply.status, 400)
-      assert.deepEqual(Object.keys(reply.body.errors).sort(), errors)
-      assert.equal((await vault().get(`/applications/${id}`, keys.manager)).text, before)
-    })
+  aboveStorage(() => {
+    for (const { name, type, send, errors } of refusedUpdates as typeof refusedGrants)
+      test(`${name}: the update is refused and changes nothing`, async () => {
+        const { keys } = await vault().tenant(ownerAndManager)
+        const { id } = await newApplication(vault(), keys.manager, { type: type ?? 'private' })
+        const before = (await vault().get(`/applications/${id}`, keys.manager)).text
+        const reply = await put(keys.manager, id, { name: 'renamed', ...send })
+        assert.equal(reply.status, 400)
+        assert.deepEqual(Object.keys(reply.body.errors).sort(), errors)
+        assert.equal((await vault().get(`/applications/${id}`, keys.manager)).text, before)
+      })
+  })
 
   test('a changed rule takes effect with the next request (C27.2)', async () => {
     const { keys } = await vault().tenant(ownerAndManager)
@@ -644,60 +654,65 @@ onEveryEngine('applications', vault => {
       try: (key, strong) => vault().post(`/applications/${strong}/keys`, key, {}),
     },
   ]
-  test('a caller with fewer permissions may rename an application but not set its permissions (C29.8)', async () => {
-    const { keys } = await vault().tenant({
-      ...ownerAndManager,
-      clerk: { type: 'management', permissions: ['application:update', 'application:read'] },
-    })
-    const { id, permissions } = granted(await vault().get('/applications/key', keys.manager))
-    const renamed = granted(await put(keys.clerk, id, { name: 'renamed' }))
-    assert.deepEqual([renamed.name, renamed.permissions], ['renamed', permissions])
-    assert.equal((await put(keys.clerk, id, { name: 'renamed', permissions })).status, 403)
-  })
-
-  for (const climb of climbs)
-    test(`a caller cannot gain a management permission it lacks by ${climb.name} (C29.8)`, async () => {
+  aboveStorage(() => {
+    test('a caller with fewer permissions may rename an application but not set its permissions (C29.8)', async () => {
       const { keys } = await vault().tenant({
         ...ownerAndManager,
-        climber: {
-          type: 'management',
-          permissions: [
-            'application:create',
-            'application:read',
-            'application:update',
-            'application:delete',
-            'report:read',
-          ],
-        },
-        strong: { type: 'management', permissions: ['tenant:delete', 'report:read'] },
+        clerk: { type: 'management', permissions: ['application:update', 'application:read'] },
       })
-      const idOf = async (key: string) => granted(await vault().get('/applications/key', key)).id
-      const [strong, own] = [await idOf(keys.strong), await idOf(keys.climber)]
-      const look = async () => [
-        granted(await vault().get('/applications', keys.manager)),
-        granted(await vault().get(`/applications/${strong}/keys`, keys.manager)).length,
-      ]
-      const before = await look()
-      const reply = await climb.try(keys.climber, strong, own)
-      assert.equal(reply.status, 403)
-      assertAbsent({ answer: reply.text }, ['key_management_'])
-      assert.deepEqual(await look(), before)
-      granted(await climb.try(keys.manager, strong, own))
+      const { id, permissions } = granted(await vault().get('/applications/key', keys.manager))
+      const renamed = granted(await put(keys.clerk, id, { name: 'renamed' }))
+      assert.deepEqual([renamed.name, renamed.permissions], ['renamed', permissions])
+      assert.equal((await put(keys.clerk, id, { name: 'renamed', permissions })).status, 403)
     })
 
-  test('a caller may grant the management permissions it holds, and any token permissions (C29.8)', async () => {
-    const { keys } = await vault().tenant({
-      ...ownerAndManager,
-      weak: { type: 'management', permissions: ['application:create', 'application:update', 'report:read'] },
+    for (const climb of climbs)
+      test(`a caller cannot gain a management permission it lacks by ${climb.name} (C29.8)`, async () => {
+        const { keys } = await vault().tenant({
+          ...ownerAndManager,
+          climber: {
+            type: 'management',
+            permissions: [
+              'application:create',
+              'application:read',
+              'application:update',
+              'application:delete',
+              'report:read',
+            ],
+          },
+          strong: { type: 'management', permissions: ['tenant:delete', 'report:read'] },
+        })
+        const idOf = async (key: string) => granted(await vault().get('/applications/key', key)).id
+        const [strong, own] = [await idOf(keys.strong), await idOf(keys.climber)]
+        const look = async () => [
+          granted(await vault().get('/applications', keys.manager)),
+          granted(await vault().get(`/applications/${strong}/keys`, keys.manager)).length,
+        ]
+        const before = await look()
+        const reply = await climb.try(keys.climber, strong, own)
+        assert.equal(reply.status, 403)
+        assertAbsent({ answer: reply.text }, ['key_management_'])
+        assert.deepEqual(await look(), before)
+        granted(await climb.try(keys.manager, strong, own))
+      })
+
+    test('a caller may grant the management permissions it holds, and any token permissions (C29.8)', async () => {
+      const { keys } = await vault().tenant({
+        ...ownerAndManager,
+        weak: {
+          type: 'management',
+          permissions: ['application:create', 'application:update', 'report:read'],
+        },
+      })
+      const equal = await newApplication(vault(), keys.weak, {
+        type: 'management',
+        permissions: ['report:read', 'application:update', 'application:create'],
+      })
+      granted(await vault().post(`/applications/${equal.id}/keys`, keys.weak, {}))
+      granted(await put(keys.weak, equal.id, { name: 'less', permissions: ['report:read'] }))
+      const { key } = await newApplication(vault(), keys.weak, { rules: [{ ...rule, container: '/' }] })
+      granted(await vault().get('/tokens', key))
     })
-    const equal = await newApplication(vault(), keys.weak, {
-      type: 'management',
-      permissions: ['report:read', 'application:update', 'application:create'],
-    })
-    granted(await vault().post(`/applications/${equal.id}/keys`, keys.weak, {}))
-    granted(await put(keys.weak, equal.id, { name: 'less', permissions: ['report:read'] }))
-    const { key } = await newApplication(vault(), keys.weak, { rules: [{ ...rule, container: '/' }] })
-    granted(await vault().get('/tokens', key))
   })
 
   test('applications survive a restart (C34.7)', async () => {
@@ -708,15 +723,17 @@ onEveryEngine('applications', vault => {
     assert.deepEqual(granted(await vault().get('/applications/key', key)), before)
   })
 
-  test('the description of a rule has at most 200 characters (C8.15)', async () => {
-    const { keys } = await vault().tenant(ownerAndManager)
-    const make = (length: number): Promise<TestReply> =>
-      vault().post('/applications', keys.manager, {
-        name: 'x',
-        type: 'private',
-        rules: [{ ...rule, description: 'é'.repeat(length) }],
-      })
-    assert.equal((await make(200)).status, 201)
-    assert.deepEqual(Object.keys((await make(201)).body.errors), ['rules[0].description'])
+  aboveStorage(() => {
+    test('the description of a rule has at most 200 characters (C8.15)', async () => {
+      const { keys } = await vault().tenant(ownerAndManager)
+      const make = (length: number): Promise<TestReply> =>
+        vault().post('/applications', keys.manager, {
+          name: 'x',
+          type: 'private',
+          rules: [{ ...rule, description: 'é'.repeat(length) }],
+        })
+      assert.equal((await make(200)).status, 201)
+      assert.deepEqual(Object.keys((await make(201)).body.errors), ['rules[0].description'])
+    })
   })
 })

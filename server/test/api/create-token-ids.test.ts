@@ -160,27 +160,29 @@ const tellingMetadata: readonly { name: string; send: object; error: string }[] 
   },
 ]
 
-onEveryEngine('token ids', vault => {
-  for (const { name, send, error } of tellingMetadata)
-    for (const [path, body, errors] of [
-      ['/tokens', send, [error]],
-      ['/tokenize', { deep: [send] }, [`deep[0].${error}`]],
-    ] as const)
-      test(`${name} in the metadata of its own token is refused by ${path}, and nothing is stored (C16.8)`, async () => {
-        const { keys } = await vault().tenant(devApplications)
-        const caller = { key: keys.general, counter: keys.private }
-        await sendAndExpect(
-          vault(),
-          caller,
-          { method: 'POST', path, body },
-          { status: 400, errors, stored: 0 },
-        )
-      })
+onEveryEngine('token ids', (vault, aboveStorage) => {
+  aboveStorage(() => {
+    for (const { name, send, error } of tellingMetadata)
+      for (const [path, body, errors] of [
+        ['/tokens', send, [error]],
+        ['/tokenize', { deep: [send] }, [`deep[0].${error}`]],
+      ] as const)
+        test(`${name} in the metadata of its own token is refused by ${path}, and nothing is stored (C16.8)`, async () => {
+          const { keys } = await vault().tenant(devApplications)
+          const caller = { key: keys.general, counter: keys.private }
+          await sendAndExpect(
+            vault(),
+            caller,
+            { method: 'POST', path, body },
+            { status: 400, errors, stored: 0 },
+          )
+        })
 
-  test('metadata may contain the data of a generic token, and another number (C16.8)', async () => {
-    const { keys } = await vault().tenant(devApplications)
-    await vault().create(keys.general, { type: 'token', data: number, metadata: { n: number } })
-    await vault().create(keys.general, { ...card, metadata: { n: '5555 5555 5555 4444' } })
+    test('metadata may contain the data of a generic token, and another number (C16.8)', async () => {
+      const { keys } = await vault().tenant(devApplications)
+      await vault().create(keys.general, { type: 'token', data: number, metadata: { n: number } })
+      await vault().create(keys.general, { ...card, metadata: { n: '5555 5555 5555 4444' } })
+    })
   })
 
   for (const { name, id, data = 'Sensitive Value', becomes } of good)
@@ -198,113 +200,126 @@ onEveryEngine('token ids', vault => {
       assert.deepEqual(read.body.data, data)
     })
 
-  for (const { name, id, type = 'token', data = 'Sensitive Value' } of bad)
-    test(`${name}: refused as an id`, async () => {
-      const { keys } = await vault().tenant(devApplications)
-      const caller = { key: keys.general, counter: keys.private }
-      const body = { id, type, data }
-      await sendAndExpect(
-        vault(),
-        caller,
-        { method: 'POST', path: '/tokens', body },
-        { status: 400, errors: ['id'] },
-      )
-    })
-
-  for (const { type, data, ids } of telling)
-    test(`an id may not contain the number of a token of type ${type} (C16.6)`, async () => {
-      const { keys } = await vault().tenant(devApplications)
-      const caller = { key: keys.general, counter: keys.private }
-      for (const id of ids)
+  aboveStorage(() => {
+    for (const { name, id, type = 'token', data = 'Sensitive Value' } of bad)
+      test(`${name}: refused as an id`, async () => {
+        const { keys } = await vault().tenant(devApplications)
+        const caller = { key: keys.general, counter: keys.private }
+        const body = { id, type, data }
         await sendAndExpect(
           vault(),
           caller,
-          { method: 'POST', path: '/tokens', body: { id, type, data } },
+          { method: 'POST', path: '/tokens', body },
           { status: 400, errors: ['id'] },
         )
+      })
+
+    for (const { type, data, ids } of telling)
+      test(`an id may not contain the number of a token of type ${type} (C16.6)`, async () => {
+        const { keys } = await vault().tenant(devApplications)
+        const caller = { key: keys.general, counter: keys.private }
+        for (const id of ids)
+          await sendAndExpect(
+            vault(),
+            caller,
+            { method: 'POST', path: '/tokens', body: { id, type, data } },
+            { status: 400, errors: ['id'] },
+          )
+      })
+
+    test('a short number is matched only as written: grouped digits would match too many ids by chance (C16.6)', async () => {
+      const { keys } = await vault().tenant(devApplications)
+      const body = { type: 'us_bank_account_number', data: '1234' }
+      for (const id of ['12-34', '2012-3-4 order'])
+        assert.equal((await vault().create(keys.general, { ...body, id })).id, id)
     })
 
-  test('a short number is matched only as written: grouped digits would match too many ids by chance (C16.6)', async () => {
-    const { keys } = await vault().tenant(devApplications)
-    const body = { type: 'us_bank_account_number', data: '1234' }
-    for (const id of ['12-34', '2012-3-4 order'])
-      assert.equal((await vault().create(keys.general, { ...body, id })).id, id)
-  })
+    test('an alias with text around it does not look like a card number either (C21.4, C16.3)', async () => {
+      const { keys } = await vault().tenant(devApplications)
+      const ids = [
+        '4{{ data | slice: 1, 15 | alias_preserve_format }}',
+        '{{ data | slice: 0, 15 | alias_card }}9',
+        '{{ data | slice: 0, 8 | alias_preserve_format }}-{{ data | slice: 8, 8 | alias_preserve_format }}',
+      ]
+      const bodies = ids.flatMap(id =>
+        Array.from({ length: 40 }, () => ({ id, type: 'token', data: number })),
+      )
+      const made = await vault().post('/tokenize', keys.general, bodies)
+      const lookAlikes = made.body.filter(({ id }: { id: string }) => passesLuhn(id.replaceAll('-', '')))
+      assert.equal(made.body.length, bodies.length)
+      assert.deepEqual(lookAlikes, [])
+    })
 
-  test('an alias with text around it does not look like a card number either (C21.4, C16.3)', async () => {
-    const { keys } = await vault().tenant(devApplications)
-    const ids = [
-      '4{{ data | slice: 1, 15 | alias_preserve_format }}',
-      '{{ data | slice: 0, 15 | alias_card }}9',
-      '{{ data | slice: 0, 8 | alias_preserve_format }}-{{ data | slice: 8, 8 | alias_preserve_format }}',
-    ]
-    const bodies = ids.flatMap(id => Array.from({ length: 40 }, () => ({ id, type: 'token', data: number })))
-    const made = await vault().post('/tokenize', keys.general, bodies)
-    const lookAlikes = made.body.filter(({ id }: { id: string }) => passesLuhn(id.replaceAll('-', '')))
-    assert.equal(made.body.length, bodies.length)
-    assert.deepEqual(lookAlikes, [])
-  })
+    test('an alias of many groups of digits is never refused by chance, and never looks like a card number (C16.3, C21.4)', async () => {
+      const { keys } = await vault().tenant(devApplications)
+      const pairs = Array.from({ length: 16 }, (_, at) => 10 + (at % 6)).join('-')
+      const digits = Array(40).fill(1).join(' ')
+      for (const [data, id] of [
+        [pairs, '{{ data | alias_preserve_format }}'],
+        [digits, '{{ data | alias_preserve_format }}'],
+        // A digit before many that are kept belongs to more runs than there are digits to choose from.
+        [digits, '{{ data | alias_preserve_format: 0, 20 }}'],
+      ] as const) {
+        const made = await vault().post(
+          '/tokenize',
+          keys.general,
+          Array(40).fill({ id, type: 'token', data }),
+        )
+        assert.equal(made.status, 200, made.text)
+        const form = new RegExp(`^${data.replace(/[0-9]/g, '[0-9]')}$`)
+        for (const { id } of made.body)
+          assert.ok((form.test(id) && !holdsLookAlike(id)) || uuid7.test(id), id)
+        assert.equal(new Set(made.body.map(({ id }: { id: string }) => id)).size, 40)
+      }
+    })
 
-  test('an alias of many groups of digits is never refused by chance, and never looks like a card number (C16.3, C21.4)', async () => {
-    const { keys } = await vault().tenant(devApplications)
-    const pairs = Array.from({ length: 16 }, (_, at) => 10 + (at % 6)).join('-')
-    const digits = Array(40).fill(1).join(' ')
-    for (const [data, id] of [
-      [pairs, '{{ data | alias_preserve_format }}'],
-      [digits, '{{ data | alias_preserve_format }}'],
-      // A digit before many that are kept belongs to more runs than there are digits to choose from.
-      [digits, '{{ data | alias_preserve_format: 0, 20 }}'],
-    ] as const) {
-      const made = await vault().post('/tokenize', keys.general, Array(40).fill({ id, type: 'token', data }))
+    test('the vault generates the id where every alias drawn would look like a card number (C16.3, C21.4)', async () => {
+      const { keys } = await vault().tenant(devApplications)
+      const id = `${number} {{ data | alias_preserve_length: 2, 2 }}`
+      const made = await vault().create(keys.general, { id, type: 'token', data: 'not a number' })
+      assert.match(made.id, uuid7)
+    })
+
+    test('an alias that contains a short number by chance is drawn again (C16.3, C16.6)', async () => {
+      const { keys } = await vault().tenant(devApplications)
+      const data = { routing_number: '021000021', account_number: '7' }
+      const id = 'tok{{ data.routing_number | alias_preserve_length: 0, 0 }}'
+      const bodies = Array.from({ length: 100 }, () => ({ type: 'bank', id, data }))
+      const made = await vault().post('/tokenize', keys.general, bodies)
       assert.equal(made.status, 200, made.text)
-      const form = new RegExp(`^${data.replace(/[0-9]/g, '[0-9]')}$`)
-      for (const { id } of made.body) assert.ok((form.test(id) && !holdsLookAlike(id)) || uuid7.test(id), id)
-      assert.equal(new Set(made.body.map(({ id }: { id: string }) => id)).size, 40)
-    }
-  })
+      for (const { id } of made.body) assert.ok(!id.includes('7') || uuid7.test(id), id)
+      const given = {
+        type: 'bank',
+        id: `{{ data.account_number }}${id}`,
+        data: { ...data, account_number: '000123456789' },
+      }
+      const refused = await vault().post('/tokens', keys.general, given)
+      assert.deepEqual(
+        [refused.status, refused.body.errors],
+        [400, { id: ['must not contain the number itself'] }],
+      )
+    })
 
-  test('the vault generates the id where every alias drawn would look like a card number (C16.3, C21.4)', async () => {
-    const { keys } = await vault().tenant(devApplications)
-    const id = `${number} {{ data | alias_preserve_length: 2, 2 }}`
-    const made = await vault().create(keys.general, { id, type: 'token', data: 'not a number' })
-    assert.match(made.id, uuid7)
-  })
+    test('the id of a generic token may contain its data (C16.6)', async () => {
+      const { keys } = await vault().tenant(devApplications)
+      const created = await vault().create(keys.general, {
+        id: 'no-{{ data }}',
+        type: 'token',
+        data: '12345',
+      })
+      assert.equal(created.id, 'no-12345')
+    })
 
-  test('an alias that contains a short number by chance is drawn again (C16.3, C16.6)', async () => {
-    const { keys } = await vault().tenant(devApplications)
-    const data = { routing_number: '021000021', account_number: '7' }
-    const id = 'tok{{ data.routing_number | alias_preserve_length: 0, 0 }}'
-    const bodies = Array.from({ length: 100 }, () => ({ type: 'bank', id, data }))
-    const made = await vault().post('/tokenize', keys.general, bodies)
-    assert.equal(made.status, 200, made.text)
-    for (const { id } of made.body) assert.ok(!id.includes('7') || uuid7.test(id), id)
-    const given = {
-      type: 'bank',
-      id: `{{ data.account_number }}${id}`,
-      data: { ...data, account_number: '000123456789' },
-    }
-    const refused = await vault().post('/tokens', keys.general, given)
-    assert.deepEqual(
-      [refused.status, refused.body.errors],
-      [400, { id: ['must not contain the number itself'] }],
-    )
-  })
-
-  test('the id of a generic token may contain its data (C16.6)', async () => {
-    const { keys } = await vault().tenant(devApplications)
-    const created = await vault().create(keys.general, { id: 'no-{{ data }}', type: 'token', data: '12345' })
-    assert.equal(created.id, 'no-12345')
-  })
-
-  test('an absent id becomes a UUIDv7, a different one each time (§4.2.2, C16.1)', async () => {
-    const { keys } = await vault().tenant(devApplications)
-    const ids = new Set<string>()
-    for (let at = 0; at < 10; at++) {
-      const { id } = await vault().create(keys.general, { type: 'token', data: 1 })
-      assert.match(id, uuid7)
-      ids.add(id)
-    }
-    assert.equal(ids.size, 10)
+    test('an absent id becomes a UUIDv7, a different one each time (§4.2.2, C16.1)', async () => {
+      const { keys } = await vault().tenant(devApplications)
+      const ids = new Set<string>()
+      for (let at = 0; at < 10; at++) {
+        const { id } = await vault().create(keys.general, { type: 'token', data: 1 })
+        assert.match(id, uuid7)
+        ids.add(id)
+      }
+      assert.equal(ids.size, 10)
+    })
   })
 
   test('a taken id is a conflict, and the token that has it is unchanged (C16.4, C2.18)', async () => {

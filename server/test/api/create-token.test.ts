@@ -257,7 +257,7 @@ const scenarios: readonly Scenario[] = [
   },
 ]
 
-onEveryEngine('create a token', vault => {
+onEveryEngine('create a token', (vault, aboveStorage) => {
   test('a token is created, listed, read, updated and deleted under base_url (§1.8, §4.0.1)', async () => {
     const { keys } = await vault().tenant(devApplications)
     const { id } = await vault().create(keys.general, { type: 'token', data: { a: 1 } })
@@ -269,40 +269,42 @@ onEveryEngine('create a token', vault => {
     assert.equal((await vault().get(`/tokens/${id}`, keys.private)).status, 404)
   })
 
-  for (const { name, send, expect } of scenarios)
-    test(name, async () => {
+  aboveStorage(() => {
+    for (const { name, send, expect } of scenarios)
+      test(name, async () => {
+        const { keys } = await vault().tenant(devApplications)
+        const caller = { key: keys.general, counter: keys.private }
+        await sendAndExpect(vault(), caller, { method: 'POST', path: '/tokens', body: send }, expect)
+      })
+
+    test('the refusal of an unknown type lists the known ones (C9.9)', async () => {
+      const { keys } = await vault().tenant({
+        owner: { permissions: ['token:create', 'token:read', 'token:search'] },
+      })
+      const says =
+        'must be one of token, card, bank, card_number, us_bank_account_number, us_bank_routing_number, social_security_number, employer_id_number'
+      const created = await vault().post('/tokens', keys.owner, { type: 'passport', data: 1 })
+      const listed = await vault().get('/tokens?type=passport', keys.owner)
+      for (const { body } of [created, listed]) assert.deepEqual(body.errors, { type: [says] })
+      const found = await vault().post('/tokens/search', keys.owner, { query: 'type:passport' })
+      assert.deepEqual(found.body.errors, { query: [`a type ${says}, at character 6`] })
+    })
+
+    test('the refusal of a misspelt field suggests the right name (C6.2)', async () => {
       const { keys } = await vault().tenant(devApplications)
-      const caller = { key: keys.general, counter: keys.private }
-      await sendAndExpect(vault(), caller, { method: 'POST', path: '/tokens', body: send }, expect)
+      const misspelt = {
+        contaners: 'containers',
+        search_index: 'search_indexes',
+        exipres_at: 'expires_at',
+        expires: 'expires_at',
+        meta: 'metadata',
+      }
+      for (const [sent, meant] of Object.entries(misspelt)) {
+        const reply = await vault().post('/tokens', keys.general, { type: 'token', data: 1, [sent]: 1 })
+        assert.equal(reply.status, 400)
+        assert.match(reply.body.errors[sent][0], new RegExp(`did you mean ${meant}\\?\\)$`))
+      }
     })
-
-  test('the refusal of an unknown type lists the known ones (C9.9)', async () => {
-    const { keys } = await vault().tenant({
-      owner: { permissions: ['token:create', 'token:read', 'token:search'] },
-    })
-    const says =
-      'must be one of token, card, bank, card_number, us_bank_account_number, us_bank_routing_number, social_security_number, employer_id_number'
-    const created = await vault().post('/tokens', keys.owner, { type: 'passport', data: 1 })
-    const listed = await vault().get('/tokens?type=passport', keys.owner)
-    for (const { body } of [created, listed]) assert.deepEqual(body.errors, { type: [says] })
-    const found = await vault().post('/tokens/search', keys.owner, { query: 'type:passport' })
-    assert.deepEqual(found.body.errors, { query: [`a type ${says}, at character 6`] })
-  })
-
-  test('the refusal of a misspelt field suggests the right name (C6.2)', async () => {
-    const { keys } = await vault().tenant(devApplications)
-    const misspelt = {
-      contaners: 'containers',
-      search_index: 'search_indexes',
-      exipres_at: 'expires_at',
-      expires: 'expires_at',
-      meta: 'metadata',
-    }
-    for (const [sent, meant] of Object.entries(misspelt)) {
-      const reply = await vault().post('/tokens', keys.general, { type: 'token', data: 1, [sent]: 1 })
-      assert.equal(reply.status, 400)
-      assert.match(reply.body.errors[sent][0], new RegExp(`did you mean ${meant}\\?\\)$`))
-    }
   })
 
   test('the tenant and the application are those of the key (§1.2, §2.1.2, §2.1.13)', async () => {

@@ -94,46 +94,48 @@ const seconds: readonly { name: string; first?: object; second: object; isSame: 
   },
 ]
 
-onEveryEngine('deduplication', vault => {
-  for (const { name, first: change = {}, second, isSame } of seconds)
-    test(`${name}: ${isSame ? 'the first token comes back' : 'a new token is created'}`, async () => {
+onEveryEngine('deduplication', (vault, aboveStorage) => {
+  aboveStorage(() => {
+    for (const { name, first: change = {}, second, isSame } of seconds)
+      test(`${name}: ${isSame ? 'the first token comes back' : 'a new token is created'}`, async () => {
+        const { keys } = await vault().tenant({ owner })
+        const one = await vault().create(keys.owner, { ...first, ...change })
+        vault().now += 1_000
+        const before = (await vault().get(`/tokens/${one.id}`, keys.owner)).text
+        const reply = await vault().post('/tokens', keys.owner, { ...first, ...change, ...second })
+        assert.equal(reply.status, 201, reply.text)
+        assert.equal(reply.body.id === one.id, isSame)
+        assert.deepEqual(reply.body._extras, { deduplicated: isSame })
+        assert.equal(reply.headers.get('location'), `/tokens/${reply.body.id}`)
+        assert.equal(await countTokens(vault(), keys.owner), isSame ? 1 : 2)
+        // C15.5: whatever was sent, the existing token is unchanged.
+        assert.equal((await vault().get(`/tokens/${one.id}`, keys.owner)).text, before)
+      })
+
+    test('a caller who may read gets the existing token, under its mask (C15.5, C15.6, C12.2, C1.2)', async () => {
       const { keys } = await vault().tenant({ owner })
-      const one = await vault().create(keys.owner, { ...first, ...change })
-      vault().now += 1_000
-      const before = (await vault().get(`/tokens/${one.id}`, keys.owner)).text
-      const reply = await vault().post('/tokens', keys.owner, { ...first, ...change, ...second })
-      assert.equal(reply.status, 201, reply.text)
-      assert.equal(reply.body.id === one.id, isSame)
-      assert.deepEqual(reply.body._extras, { deduplicated: isSame })
-      assert.equal(reply.headers.get('location'), `/tokens/${reply.body.id}`)
-      assert.equal(await countTokens(vault(), keys.owner), isSame ? 1 : 2)
-      // C15.5: whatever was sent, the existing token is unchanged.
-      assert.equal((await vault().get(`/tokens/${one.id}`, keys.owner)).text, before)
+      const { _extras, ...one } = await vault().create(keys.owner, first)
+      assert.deepEqual(_extras, { deduplicated: false })
+      const again = await vault().post('/tokens', keys.owner, { ...first, metadata: { made: 'second' } })
+      assert.equal(again.status, 201)
+      assert.deepEqual(again.body, { ...one, _extras: { deduplicated: true } })
+      assert.equal(again.body.data, 'XXXXXXXXXXXalue')
+      assert.deepEqual(again.body.metadata, { made: 'first' })
     })
 
-  test('a caller who may read gets the existing token, under its mask (C15.5, C15.6, C12.2, C1.2)', async () => {
-    const { keys } = await vault().tenant({ owner })
-    const { _extras, ...one } = await vault().create(keys.owner, first)
-    assert.deepEqual(_extras, { deduplicated: false })
-    const again = await vault().post('/tokens', keys.owner, { ...first, metadata: { made: 'second' } })
-    assert.equal(again.status, 201)
-    assert.deepEqual(again.body, { ...one, _extras: { deduplicated: true } })
-    assert.equal(again.body.data, 'XXXXXXXXXXXalue')
-    assert.deepEqual(again.body.metadata, { made: 'first' })
-  })
-
-  test('a caller who may not read learns that the token exists, and no more (C15.7, §4.5.14)', async () => {
-    const { keys } = await vault().tenant(devApplications)
-    const one = await vault().create(keys.general, {
-      ...first,
-      search_indexes: ['{{ data }}'],
-      expires_at: '2031-01-01',
-    })
-    const again = await vault().create(keys.general, first)
-    const { id, type, tenant_id, fingerprint, containers, created_by, created_at } = one
-    assert.deepEqual(again, {
-      ...{ id, type, tenant_id, fingerprint, containers, created_by, created_at },
-      _extras: { deduplicated: true },
+    test('a caller who may not read learns that the token exists, and no more (C15.7, §4.5.14)', async () => {
+      const { keys } = await vault().tenant(devApplications)
+      const one = await vault().create(keys.general, {
+        ...first,
+        search_indexes: ['{{ data }}'],
+        expires_at: '2031-01-01',
+      })
+      const again = await vault().create(keys.general, first)
+      const { id, type, tenant_id, fingerprint, containers, created_by, created_at } = one
+      assert.deepEqual(again, {
+        ...{ id, type, tenant_id, fingerprint, containers, created_by, created_at },
+        _extras: { deduplicated: true },
+      })
     })
   })
 
@@ -147,17 +149,19 @@ onEveryEngine('deduplication', vault => {
     assert.equal(await countTokens(vault(), keys.owner), 2)
   })
 
-  test('for a public application only the tenant setting applies (C15.2)', async () => {
-    const applications = {
-      owner,
-      public: { type: 'public', permissions: ['token:create', 'token:update'] },
-    } as const
-    for (const deduplicateTokens of [true, false]) {
-      const { keys } = await vault().tenant(applications, { deduplicateTokens })
-      const one = await vault().create(keys.owner, { ...first, deduplicate_token: false })
-      const two = await vault().create(keys.public, { ...first, deduplicate_token: !deduplicateTokens })
-      assert.equal(two.id === one.id, deduplicateTokens)
-    }
+  aboveStorage(() => {
+    test('for a public application only the tenant setting applies (C15.2)', async () => {
+      const applications = {
+        owner,
+        public: { type: 'public', permissions: ['token:create', 'token:update'] },
+      } as const
+      for (const deduplicateTokens of [true, false]) {
+        const { keys } = await vault().tenant(applications, { deduplicateTokens })
+        const one = await vault().create(keys.owner, { ...first, deduplicate_token: false })
+        const two = await vault().create(keys.public, { ...first, deduplicate_token: !deduplicateTokens })
+        assert.equal(two.id === one.id, deduplicateTokens)
+      }
+    })
   })
 
   test('the oldest of several matches wins (C15.4)', async () => {

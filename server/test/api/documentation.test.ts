@@ -190,12 +190,18 @@ onSqliteAlone('the OpenAPI document', reason, vault => {
   test('the headers of answers are documented (C1.1, C2.22, C2.23, C4.1, C4.4, C36.3)', () => {
     const headersOf = (id: string, status: number): string[] =>
       Object.keys(operationOf(id)?.operation.responses[status]?.headers ?? {})
-    assert.deepEqual(headersOf('createToken', 201), ['SVC-TRACE-ID', 'Location', 'Idempotent-Replayed'])
+    assert.deepEqual(headersOf('createToken', 201), [
+      'SVC-TRACE-ID',
+      'Location',
+      'Idempotent-Replayed',
+      'SVC-AUDIT',
+    ])
     assert.deepEqual(headersOf('createToken', 429), ['SVC-TRACE-ID', 'Retry-After'])
     assert.deepEqual(headersOf('createToken', 503), ['SVC-TRACE-ID', 'Retry-After'])
     assert.deepEqual(headersOf('createToken', 409), ['SVC-TRACE-ID', 'Retry-After'])
     assert.deepEqual(headersOf('createToken', 401), ['SVC-TRACE-ID', 'WWW-Authenticate'])
-    assert.deepEqual(headersOf('getToken', 200), ['SVC-TRACE-ID'])
+    assert.deepEqual(headersOf('getToken', 200), ['SVC-TRACE-ID', 'SVC-AUDIT'])
+    assert.deepEqual(headersOf('getTenant', 200), ['SVC-TRACE-ID'])
     assert.deepEqual(headersOf('deleteToken', 409), ['SVC-TRACE-ID', 'Retry-After'])
     assert.deepEqual(headersOf('deleteToken', 404), ['SVC-TRACE-ID'])
   })

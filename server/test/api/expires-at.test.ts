@@ -125,47 +125,49 @@ const refused: readonly { name: string; says: string; values: readonly string[] 
   },
 ]
 
-onEveryEngine('expires_at', vault => {
-  for (const { name, sent, shown } of forms)
-    test(`${name}: ${sent} is accepted on create and update and shown in every answer (§2.3.7)`, async () => {
-      const { keys } = await vault().tenant({ owner })
-      const body = { ...token, expires_at: sent }
-      const created = await vault().create(keys.owner, body)
-      assert.equal(created.expires_at, shown)
-      assert.equal((await vault().get(`/tokens/${created.id}`, keys.owner)).body.expires_at, shown)
-      assert.equal((await vault().get('/tokens', keys.owner)).body.data[0].expires_at, shown)
-      const other = await vault().create(keys.owner, token)
-      const patched = await vault().patch(`/tokens/${other.id}`, keys.owner, { expires_at: sent })
-      assert.equal(patched.body.expires_at, shown)
-      assert.equal((await vault().get(`/tokens/${other.id}`, keys.owner)).body.expires_at, shown)
-    })
+onEveryEngine('expires_at', (vault, aboveStorage) => {
+  aboveStorage(() => {
+    for (const { name, sent, shown } of forms)
+      test(`${name}: ${sent} is accepted on create and update and shown in every answer (§2.3.7)`, async () => {
+        const { keys } = await vault().tenant({ owner })
+        const body = { ...token, expires_at: sent }
+        const created = await vault().create(keys.owner, body)
+        assert.equal(created.expires_at, shown)
+        assert.equal((await vault().get(`/tokens/${created.id}`, keys.owner)).body.expires_at, shown)
+        assert.equal((await vault().get('/tokens', keys.owner)).body.data[0].expires_at, shown)
+        const other = await vault().create(keys.owner, token)
+        const patched = await vault().patch(`/tokens/${other.id}`, keys.owner, { expires_at: sent })
+        assert.equal(patched.body.expires_at, shown)
+        assert.equal((await vault().get(`/tokens/${other.id}`, keys.owner)).body.expires_at, shown)
+      })
 
-  for (const { name, says, values } of refused)
-    test(`${name}: refused on create and update`, async () => {
-      const { keys } = await vault().tenant({ owner })
-      const { id } = await vault().create(keys.owner, { ...token, expires_at: '2030-01-01' })
-      const before = (await vault().get(`/tokens/${id}`, keys.owner)).text
-      const caller = { key: keys.owner, counter: keys.owner }
-      for (const expires_at of values) {
-        const expect = { status: 400, errors: ['expires_at'] }
-        const create = { method: 'POST', path: '/tokens', body: { ...token, expires_at } }
-        const reply = await sendAndExpect(vault(), caller, create, expect)
-        assert.deepEqual(reply.body.errors.expires_at, [says])
-        await sendAndExpect(
-          vault(),
-          caller,
-          { method: 'PATCH', path: `/tokens/${id}`, body: { expires_at } },
-          expect,
-        )
-      }
-      assert.equal((await vault().get(`/tokens/${id}`, keys.owner)).text, before)
-    })
+    for (const { name, says, values } of refused)
+      test(`${name}: refused on create and update`, async () => {
+        const { keys } = await vault().tenant({ owner })
+        const { id } = await vault().create(keys.owner, { ...token, expires_at: '2030-01-01' })
+        const before = (await vault().get(`/tokens/${id}`, keys.owner)).text
+        const caller = { key: keys.owner, counter: keys.owner }
+        for (const expires_at of values) {
+          const expect = { status: 400, errors: ['expires_at'] }
+          const create = { method: 'POST', path: '/tokens', body: { ...token, expires_at } }
+          const reply = await sendAndExpect(vault(), caller, create, expect)
+          assert.deepEqual(reply.body.errors.expires_at, [says])
+          await sendAndExpect(
+            vault(),
+            caller,
+            { method: 'PATCH', path: `/tokens/${id}`, body: { expires_at } },
+            expect,
+          )
+        }
+        assert.equal((await vault().get(`/tokens/${id}`, keys.owner)).text, before)
+      })
 
-  test('the example dates in a refusal are accepted (C17.1)', async () => {
-    const { keys } = await vault().tenant({ owner })
-    const named = isNoDate.match(/\d[^,]*?\d(?=,| or|$)/g) ?? []
-    assert.equal(named.length, 4)
-    for (const expires_at of named) await vault().create(keys.owner, { ...token, expires_at })
+    test('the example dates in a refusal are accepted (C17.1)', async () => {
+      const { keys } = await vault().tenant({ owner })
+      const named = isNoDate.match(/\d[^,]*?\d(?=,| or|$)/g) ?? []
+      assert.equal(named.length, 4)
+      for (const expires_at of named) await vault().create(keys.owner, { ...token, expires_at })
+    })
   })
 
   test('a token without expires_at does not expire (§2.3.1)', async () => {
@@ -261,20 +263,22 @@ onEveryEngine('expires_at', vault => {
     assert.equal(await countTokens(vault(), keys.owner), 1)
   })
 
-  test('the cvc of a card does not outlive the token (C17.3)', async () => {
-    const { keys, tenantId } = await vault().tenant(devApplications)
-    const number = await vault().tenantNumber(tenantId)
-    const data = { number: '4242424242424242', cvc: '123' }
-    const { id } = await vault().create(keys.general, {
-      type: 'card',
-      data,
-      expires_at: minuteAhead(vault()),
+  aboveStorage(() => {
+    test('the cvc of a card does not outlive the token (C17.3)', async () => {
+      const { keys, tenantId } = await vault().tenant(devApplications)
+      const number = await vault().tenantNumber(tenantId)
+      const data = { number: '4242424242424242', cvc: '123' }
+      const { id } = await vault().create(keys.general, {
+        type: 'card',
+        data,
+        expires_at: minuteAhead(vault()),
+      })
+      vault().now += 60_000
+      assert.equal((await vault().get(`/tokens/${id}`, keys.private)).status, 404)
+      assert.equal((await vault().store.getTokens(number, [id])).transients.length, 1)
+      await vault().service.jobTimer.runAll()
+      assert.deepEqual((await vault().store.getTokens(number, [id])).transients, [])
     })
-    vault().now += 60_000
-    assert.equal((await vault().get(`/tokens/${id}`, keys.private)).status, 404)
-    assert.equal((await vault().store.getTokens(number, [id])).transients.length, 1)
-    await vault().service.jobTimer.runAll()
-    assert.deepEqual((await vault().store.getTokens(number, [id])).transients, [])
   })
 
   test('the id of an expiring token stays taken until it expires (C16.4, C17.3)', async () => {

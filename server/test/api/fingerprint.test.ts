@@ -113,7 +113,7 @@ const different: readonly { name: string; bodies: readonly string[] }[] = [
   },
 ]
 
-onEveryEngine('fingerprints', vault => {
+onEveryEngine('fingerprints', (vault, aboveStorage) => {
   test('a fingerprint is removed with the last reason for it (C14.5, C18.2)', async () => {
     const { keys } = await vault().tenant({ owner }, { fingerprintTokens: false })
     for (const [reason, withoutIt] of [
@@ -144,15 +144,17 @@ onEveryEngine('fingerprints', vault => {
     return found
   }
 
-  for (const { name, bodies } of same)
-    test(`${name}: the same fingerprint`, async () => {
-      assert.equal(new Set(await fingerprints(vault(), bodies)).size, 1)
-    })
+  aboveStorage(() => {
+    for (const { name, bodies } of same)
+      test(`${name}: the same fingerprint`, async () => {
+        assert.equal(new Set(await fingerprints(vault(), bodies)).size, 1)
+      })
 
-  for (const { name, bodies } of different)
-    test(`${name}: different fingerprints`, async () => {
-      assert.equal(new Set(await fingerprints(vault(), bodies)).size, bodies.length)
-    })
+    for (const { name, bodies } of different)
+      test(`${name}: different fingerprints`, async () => {
+        assert.equal(new Set(await fingerprints(vault(), bodies)).size, bodies.length)
+      })
+  })
 
   test('another tenant has different fingerprints (C14.1, §1.3)', async () => {
     const [one] = await fingerprints(vault(), ['{"type":"token","data":"x"}'])
@@ -168,22 +170,24 @@ onEveryEngine('fingerprints', vault => {
     assert.equal(after.fingerprint, before.fingerprint)
   })
 
-  test('without the tenant setting only an expression or deduplication makes a fingerprint (§2.4.11, C14.5, C12.9, C12.8)', async () => {
-    const { keys } = await vault().tenant(devApplications, { fingerprintTokens: false })
-    const cases = [
-      { body: {}, has: false, expression: '{{ data | stringify }}' },
-      { body: { deduplicate_token: false }, has: false, expression: '{{ data | stringify }}' },
-      { body: { fingerprint_expression: null }, has: false, expression: '{{ data | stringify }}' },
-      { body: { fingerprint_expression: '{{ data }}' }, has: true, expression: '{{ data }}' },
-      { body: { deduplicate_token: true }, has: true, expression: '{{ data | stringify }}' },
-    ]
-    for (const { body, has, expression } of cases) {
-      const created = await vault().create(keys.general, { type: 'token', data: 'x', ...body })
-      const { body: read } = await vault().get(`/tokens/${created.id}`, keys.private)
-      assert.equal('fingerprint' in created, has)
-      assert.equal('fingerprint' in read, has)
-      assert.equal(created.fingerprint_expression, expression)
-    }
+  aboveStorage(() => {
+    test('without the tenant setting only an expression or deduplication makes a fingerprint (§2.4.11, C14.5, C12.9, C12.8)', async () => {
+      const { keys } = await vault().tenant(devApplications, { fingerprintTokens: false })
+      const cases = [
+        { body: {}, has: false, expression: '{{ data | stringify }}' },
+        { body: { deduplicate_token: false }, has: false, expression: '{{ data | stringify }}' },
+        { body: { fingerprint_expression: null }, has: false, expression: '{{ data | stringify }}' },
+        { body: { fingerprint_expression: '{{ data }}' }, has: true, expression: '{{ data }}' },
+        { body: { deduplicate_token: true }, has: true, expression: '{{ data | stringify }}' },
+      ]
+      for (const { body, has, expression } of cases) {
+        const created = await vault().create(keys.general, { type: 'token', data: 'x', ...body })
+        const { body: read } = await vault().get(`/tokens/${created.id}`, keys.private)
+        assert.equal('fingerprint' in created, has)
+        assert.equal('fingerprint' in read, has)
+        assert.equal(created.fingerprint_expression, expression)
+      }
+    })
   })
 
   test('the tenant setting to deduplicate makes a fingerprint too (§2.4.10, C14.5)', async () => {
@@ -249,17 +253,19 @@ onEveryEngine('fingerprints', vault => {
     assert.equal(back.body.fingerprint, y.fingerprint)
   })
 
-  test('data for which the expression renders nothing is refused (C14.7, C18.5, C18.6)', async () => {
-    const { keys } = await vault().tenant({ owner })
-    const fingerprint_expression = '{{ data.id }}'
-    const made = await vault().create(keys.owner, {
-      type: 'token',
-      data: { id: 'a' },
-      fingerprint_expression,
+  aboveStorage(() => {
+    test('data for which the expression renders nothing is refused (C14.7, C18.5, C18.6)', async () => {
+      const { keys } = await vault().tenant({ owner })
+      const fingerprint_expression = '{{ data.id }}'
+      const made = await vault().create(keys.owner, {
+        type: 'token',
+        data: { id: 'a' },
+        fingerprint_expression,
+      })
+      const reply = await vault().patch(`/tokens/${made.id}`, keys.owner, { data: { id: null } })
+      assert.equal(reply.status, 400)
+      assert.deepEqual(Object.keys(reply.body.errors), ['fingerprint_expression'])
+      assert.deepEqual((await vault().get(`/tokens/${made.id}`, keys.owner)).body.data, { id: 'a' })
     })
-    const reply = await vault().patch(`/tokens/${made.id}`, keys.owner, { data: { id: null } })
-    assert.equal(reply.status, 400)
-    assert.deepEqual(Object.keys(reply.body.errors), ['fingerprint_expression'])
-    assert.deepEqual((await vault().get(`/tokens/${made.id}`, keys.owner)).body.data, { id: 'a' })
   })
 })

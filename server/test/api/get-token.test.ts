@@ -83,28 +83,30 @@ const shown: readonly {
   },
 ]
 
-onEveryEngine('get a token', vault => {
-  for (const { name, send, views } of shown)
-    test(`${name}: get and list show the same`, async () => {
-      const { keys } = await vault().tenant(readers)
-      const { id } = await vault().create(keys.owner, send)
-      for (const [reader, { has, lacks }] of Object.entries(views)) {
-        const key = keys[reader as Reader]
-        const { body } = await sendAndExpect(
-          vault(),
-          { key, counter: keys.owner },
-          { method: 'GET', path: `/tokens/${id}` },
-          {
-            status: 200,
-            body: { id, ...has },
-            lacks: [...lacks, '_extras', 'enrichments', 'modified_at', 'modified_by', 'deduplicate_token'],
-            absent: reader === 'reveal' ? [] : ['Sensitive Value', number],
-          },
-        )
-        const list = await vault().get('/tokens', key)
-        assert.deepEqual(list.body.data, [body])
-      }
-    })
+onEveryEngine('get a token', (vault, aboveStorage) => {
+  aboveStorage(() => {
+    for (const { name, send, views } of shown)
+      test(`${name}: get and list show the same`, async () => {
+        const { keys } = await vault().tenant(readers)
+        const { id } = await vault().create(keys.owner, send)
+        for (const [reader, { has, lacks }] of Object.entries(views)) {
+          const key = keys[reader as Reader]
+          const { body } = await sendAndExpect(
+            vault(),
+            { key, counter: keys.owner },
+            { method: 'GET', path: `/tokens/${id}` },
+            {
+              status: 200,
+              body: { id, ...has },
+              lacks: [...lacks, '_extras', 'enrichments', 'modified_at', 'modified_by', 'deduplicate_token'],
+              absent: reader === 'reveal' ? [] : ['Sensitive Value', number],
+            },
+          )
+          const list = await vault().get('/tokens', key)
+          assert.deepEqual(list.body.data, [body])
+        }
+      })
+  })
 
   test('a get shows every field of a token (§4.4.1, §4.4.2, §2.1.14, C5.5)', async () => {
     const { keys, tenantId } = await vault().tenant({ owner })
@@ -162,29 +164,31 @@ onEveryEngine('get a token', vault => {
     }
   })
 
-  test('reading without token:read is 403, whether the token exists or not (§5.5, §4.3.5, C2.12)', async () => {
-    const { keys } = await vault().tenant(devApplications)
-    const { id } = await vault().create(keys.general, { type: 'token', data: 1 })
-    for (const path of [`/tokens/${id}`, '/tokens/unknown', '/tokens'])
-      assert.equal((await vault().get(path, keys.general)).status, 403)
-  })
+  aboveStorage(() => {
+    test('reading without token:read is 403, whether the token exists or not (§5.5, §4.3.5, C2.12)', async () => {
+      const { keys } = await vault().tenant(devApplications)
+      const { id } = await vault().create(keys.general, { type: 'token', data: 1 })
+      for (const path of [`/tokens/${id}`, '/tokens/unknown', '/tokens'])
+        assert.equal((await vault().get(path, keys.general)).status, 403)
+    })
 
-  test('data comes back as it was sent, whatever it is (§1.5, C5.2, C7.3)', async () => {
-    const { keys } = await vault().tenant({ owner })
-    for (const raw of [
-      '"\\ud800 \\udc00\\u0000"',
-      '"e\\u0301 \u00e9 \ufeff"',
-      '{"":{"":[]},"__proto__":{"a":1},"constructor":null}',
-      '[[[[[]]]],{},0,-1,1.5,true,false,null,""]',
-    ]) {
-      const created = await vault().send('POST', '/tokens', {
-        key: keys.owner,
-        raw: `{"type":"token","data":${raw}}`,
-      })
-      assert.equal(created.status, 201, created.text)
-      const { body } = await vault().get(`/tokens/${created.body.id}`, keys.owner)
-      assert.equal(JSON.stringify(body.data), JSON.stringify(JSON.parse(raw)))
-    }
+    test('data comes back as it was sent, whatever it is (§1.5, C5.2, C7.3)', async () => {
+      const { keys } = await vault().tenant({ owner })
+      for (const raw of [
+        '"\\ud800 \\udc00\\u0000"',
+        '"e\\u0301 \u00e9 \ufeff"',
+        '{"":{"":[]},"__proto__":{"a":1},"constructor":null}',
+        '[[[[[]]]],{},0,-1,1.5,true,false,null,""]',
+      ]) {
+        const created = await vault().send('POST', '/tokens', {
+          key: keys.owner,
+          raw: `{"type":"token","data":${raw}}`,
+        })
+        assert.equal(created.status, 201, created.text)
+        const { body } = await vault().get(`/tokens/${created.body.id}`, keys.owner)
+        assert.equal(JSON.stringify(body.data), JSON.stringify(JSON.parse(raw)))
+      }
+    })
   })
 
   test('a cvc is shown for an hour and not a millisecond longer (C11.1, §2.2.7, §3.5)', async () => {

@@ -114,7 +114,7 @@ const stateOf = (vault: TestVault): Promise<StoredRow[][]> =>
     'results',
   ])
 
-onEveryEngine('idempotent retries', vault => {
+onEveryEngine('idempotent retries', (vault, aboveStorage) => {
   const start = async (): Promise<World> => {
     const { tenantId, keys } = await vault().tenant(ownerAndManager)
     const { id: token } = granted(await vault().post('/tokens', keys.owner, text))
@@ -237,25 +237,27 @@ onEveryEngine('idempotent retries', vault => {
     assert.equal(replayed(await create(further, key)), true)
   })
 
-  test('a replay ignores the body, whatever it is (C33.7, §4.11.3)', async () => {
-    const { keys } = await start()
-    const key = newKey()
-    const first = await create(keys.owner, key)
-    for (const raw of ['{"type":"token","data":"other"}', 'no JSON', '', '{"unknown":1}']) {
-      const retry = await send(
+  aboveStorage(() => {
+    test('a replay ignores the body, whatever it is (C33.7, §4.11.3)', async () => {
+      const { keys } = await start()
+      const key = newKey()
+      const first = await create(keys.owner, key)
+      for (const raw of ['{"type":"token","data":"other"}', 'no JSON', '', '{"unknown":1}']) {
+        const retry = await send(
+          keys.owner,
+          { method: 'POST', path: '/tokens', raw, type: 'application/json' },
+          key,
+        )
+        assert.equal(replayed(retry), true)
+        assert.deepEqual(retry.body, first.body)
+      }
+      const asText = await send(
         keys.owner,
-        { method: 'POST', path: '/tokens', raw, type: 'application/json' },
+        { method: 'POST', path: '/tokens', raw: 'x', type: 'text/plain' },
         key,
       )
-      assert.equal(replayed(retry), true)
-      assert.deepEqual(retry.body, first.body)
-    }
-    const asText = await send(
-      keys.owner,
-      { method: 'POST', path: '/tokens', raw: 'x', type: 'text/plain' },
-      key,
-    )
-    assert.equal(asText.status, 415, 'but not its Content-Type, which comes before (C3)')
+      assert.equal(asText.status, 415, 'but not its Content-Type, which comes before (C3)')
+    })
   })
 
   const failures: readonly { name: string; request: (world: World) => Request; status: number }[] = [
@@ -285,31 +287,33 @@ onEveryEngine('idempotent retries', vault => {
       status: 409,
     },
   ]
-  for (const { name, request, status } of failures)
-    test(`a failure is not kept, and the next request with the key is new: ${name} (§4.11.4)`, async () => {
-      const world = await start()
-      const key = newKey()
-      const asked = {
-        type: request(world).method === 'PATCH' ? 'application/merge-patch+json' : 'application/json',
-        ...request(world),
-      }
-      const state = await stateOf(vault())
-      for (let again = 0; again < 2; again++) {
-        const failed = await send(world.keys.owner, asked, key)
-        assert.equal(failed.status, status)
-        assert.equal(failed.headers.get('idempotent-replayed'), null)
-      }
-      assert.deepEqual(await stateOf(vault()), state)
-      if (asked.path === '/tokens/late')
-        granted(await create(world.keys.owner, undefined, { ...text, id: 'late' }))
-      const { raw: _raw, ...rest } = asked
-      const body =
-        asked.method === 'PATCH' ? { metadata: { a: 'b' } } : asked.path === '/tokens' ? text : ['x']
-      const next = await send(world.keys.owner, { ...rest, body }, key)
-      granted(next)
-      assert.equal(replayed(next), false)
-      assert.equal(replayed(await send(world.keys.owner, asked, key)), true, 'and then it is kept')
-    })
+  aboveStorage(() => {
+    for (const { name, request, status } of failures)
+      test(`a failure is not kept, and the next request with the key is new: ${name} (§4.11.4)`, async () => {
+        const world = await start()
+        const key = newKey()
+        const asked = {
+          type: request(world).method === 'PATCH' ? 'application/merge-patch+json' : 'application/json',
+          ...request(world),
+        }
+        const state = await stateOf(vault())
+        for (let again = 0; again < 2; again++) {
+          const failed = await send(world.keys.owner, asked, key)
+          assert.equal(failed.status, status)
+          assert.equal(failed.headers.get('idempotent-replayed'), null)
+        }
+        assert.deepEqual(await stateOf(vault()), state)
+        if (asked.path === '/tokens/late')
+          granted(await create(world.keys.owner, undefined, { ...text, id: 'late' }))
+        const { raw: _raw, ...rest } = asked
+        const body =
+          asked.method === 'PATCH' ? { metadata: { a: 'b' } } : asked.path === '/tokens' ? text : ['x']
+        const next = await send(world.keys.owner, { ...rest, body }, key)
+        granted(next)
+        assert.equal(replayed(next), false)
+        assert.equal(replayed(await send(world.keys.owner, asked, key)), true, 'and then it is kept')
+      })
+  })
 
   test('while the first request is under way, another with its key gets 409 at once (§4.11.5, §7.2, C33.3, C2.18)', async () => {
     const { keys, token } = await start()
@@ -412,56 +416,58 @@ onEveryEngine('idempotent retries', vault => {
     for (const reply of replies) assert.deepEqual([replayed(reply), reply.body], [true, first.body])
   })
 
-  test('GET, DELETE, search and explain ignore the header, whatever it holds (§4.11.6, C33.11)', async () => {
-    const { keys, token, application } = await start()
-    const key = newKey()
-    const reads: [string, Request][] = [
-      [keys.owner, { method: 'GET', path: `/tokens/${token}` }],
-      [keys.owner, { method: 'GET', path: '/tokens' }],
-      [keys.owner, { method: 'POST', path: '/tokens/search', body: { query: 'type:token' } }],
-      [keys.manager, { method: 'GET', path: '/applications' }],
-      [
-        keys.manager,
-        {
-          method: 'POST',
-          path: `/applications/${application}/explain`,
-          body: { permission: 'token:read', type: 'card' },
-        },
-      ],
-    ]
-    const results = (await storedRows(vault(), 'results')).length
-    for (const [who, request] of reads)
-      for (const idempotencyKey of [key, key, 'two words', 'x'.repeat(300)]) {
-        const reply = await send(who, request, idempotencyKey)
-        granted(reply)
-        assert.equal(replayed(reply), false)
-      }
-    const deletion: Request = { method: 'DELETE', path: `/tokens/${token}` }
-    assert.equal((await send(keys.owner, deletion, key)).status, 204)
-    assert.equal((await send(keys.owner, deletion, key)).status, 404, 'the second one finds nothing')
-    const revoke: Request = { method: 'DELETE', path: `/applications/${application}` }
-    assert.equal((await send(keys.manager, revoke, key)).status, 204)
-    assert.equal((await send(keys.manager, revoke, key)).status, 404)
-    assert.equal((await storedRows(vault(), 'results')).length, results)
-  })
+  aboveStorage(() => {
+    test('GET, DELETE, search and explain ignore the header, whatever it holds (§4.11.6, C33.11)', async () => {
+      const { keys, token, application } = await start()
+      const key = newKey()
+      const reads: [string, Request][] = [
+        [keys.owner, { method: 'GET', path: `/tokens/${token}` }],
+        [keys.owner, { method: 'GET', path: '/tokens' }],
+        [keys.owner, { method: 'POST', path: '/tokens/search', body: { query: 'type:token' } }],
+        [keys.manager, { method: 'GET', path: '/applications' }],
+        [
+          keys.manager,
+          {
+            method: 'POST',
+            path: `/applications/${application}/explain`,
+            body: { permission: 'token:read', type: 'card' },
+          },
+        ],
+      ]
+      const results = (await storedRows(vault(), 'results')).length
+      for (const [who, request] of reads)
+        for (const idempotencyKey of [key, key, 'two words', 'x'.repeat(300)]) {
+          const reply = await send(who, request, idempotencyKey)
+          granted(reply)
+          assert.equal(replayed(reply), false)
+        }
+      const deletion: Request = { method: 'DELETE', path: `/tokens/${token}` }
+      assert.equal((await send(keys.owner, deletion, key)).status, 204)
+      assert.equal((await send(keys.owner, deletion, key)).status, 404, 'the second one finds nothing')
+      const revoke: Request = { method: 'DELETE', path: `/applications/${application}` }
+      assert.equal((await send(keys.manager, revoke, key)).status, 204)
+      assert.equal((await send(keys.manager, revoke, key)).status, 404)
+      assert.equal((await storedRows(vault(), 'results')).length, results)
+    })
 
-  test('a key is 1 to 255 visible ASCII characters (C8.12)', async () => {
-    const { keys } = await start()
-    const before = await count(keys)
-    const good = [
-      'x',
-      '~'.repeat(255),
-      '!"#$%&\'()*+,-./:;<=>?@[]^_`{|}~',
-      '550e8400-e29b-41d4-a716-446655440000',
-    ]
-    for (const key of good) granted(await create(keys.owner, key))
-    for (const key of ['', 'x'.repeat(256), 'two words', 'a\tb', 'schl\u00fcssel', 'a, b']) {
-      const reply = await create(keys.owner, key)
-      assert.equal(reply.status, 400, JSON.stringify(key))
-      assert.deepEqual(Object.keys(reply.body.errors), ['idempotency-key'])
-      if (key.length > 3) assertAbsent({ answer: reply.text }, [key])
-    }
-    assert.equal(await count(keys), before + good.length)
+    test('a key is 1 to 255 visible ASCII characters (C8.12)', async () => {
+      const { keys } = await start()
+      const before = await count(keys)
+      const good = [
+        'x',
+        '~'.repeat(255),
+        '!"#$%&\'()*+,-./:;<=>?@[]^_`{|}~',
+        '550e8400-e29b-41d4-a716-446655440000',
+      ]
+      for (const key of good) granted(await create(keys.owner, key))
+      for (const key of ['', 'x'.repeat(256), 'two words', 'a\tb', 'schl\u00fcssel', 'a, b']) {
+        const reply = await create(keys.owner, key)
+        assert.equal(reply.status, 400, JSON.stringify(key))
+        assert.deepEqual(Object.keys(reply.body.errors), ['idempotency-key'])
+        if (key.length > 3) assertAbsent({ answer: reply.text }, [key])
+      }
+      assert.equal(await count(keys), before + good.length)
+    })
   })
 
   test('a result is kept for 24 hours to the millisecond, then the key is new (§4.11.7, §8.6, C33.10)', async () => {
@@ -766,69 +772,71 @@ onEveryEngine('idempotent retries', vault => {
     )
   })
 
-  test('a deduplicated create is kept too and replays its Location (C33.1, C15.5, C1.2)', async () => {
-    const { keys } = await start()
-    const key = newKey()
-    const body = { ...text, deduplicate_token: true }
-    const first = await create(keys.owner, key, body)
-    assert.equal(granted(first)._extras.deduplicated, true)
-    granted(await vault().delete(`/tokens/${first.body.id}`, keys.owner))
-    const retry = await create(keys.owner, key, body)
-    assert.equal(replayed(retry), true)
-    assert.deepEqual(retry.body, first.body)
-    assert.equal(retry.headers.get('location'), `/tokens/${first.body.id}`)
-  })
-
-  test('a result whose sealed part was replaced in storage is refused, not replayed (C33.8)', async () => {
-    const { keys } = await start()
-    const [one, two] = [newKey(), newKey()]
-    granted(await create(keys.owner, one))
-    granted(await create(keys.owner, two))
-    const [first, second] = (await storedRows(vault(), 'results')).slice(-2)
-    assert.ok(first && second)
-    await tamper(
-      vault(),
-      'UPDATE results SET sealed = ? WHERE hash = ?',
-      first.sealed as Uint8Array,
-      second.hash as Uint8Array,
-    )
-    const statuses = [(await create(keys.owner, one)).status, (await create(keys.owner, two)).status]
-    assert.deepEqual(statuses.sort(), [201, 500])
-  })
-
-  for (const strict of [false, true])
-    test(`a request whose key is taken and given back while it asks for it is ${strict ? 'compared with' : 'answered like'} the first (C33.3, §4.11.3, C33.7)`, async () => {
-      const { keys } = await vault().tenant(ownerAndManager)
-      const { vault: whole } = vault().service
-      const caller = await callerOf(whole, keys.manager)
-      const run = (idempotent?: Idempotent) =>
-        createApiKey(whole, caller, caller.application.id, {}, idempotent)
-      // All but one: the application was born with a key.
-      for (let made = 2; made < limits.liveKeysPerApplication; made++) await run()
-
-      const [looked, done] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-      const worker = (take: () => Promise<boolean>) =>
-        idempotency(whole, { headerPrefix: 'svc', strict, inFlight: { take, release: async () => {} } })
-      const asked = { method: 'POST', path: '/applications/keys', key: newKey(), body: Buffer.from('{}') }
-      const slow = worker(async () => {
-        looked.resolve()
-        await done.promise
-        return true
-      })
-      const second = slow.once(caller, { ...asked, body: Buffer.from('{"a":1}') }, run)
-      await looked.promise
-      const first = await worker(async () => true).once(caller, asked, run)
-      done.resolve()
-      // The first has taken the last place, so the second is refused before it comes to a commit.
-      assert.ok(!(first instanceof Replayed))
-      if (strict) await assert.rejects(second, { code: 'idempotencyMismatch' })
-      else {
-        const answered = await second
-        assert.ok(answered instanceof Replayed)
-        assert.deepEqual((answered.answer as JsonObject).id, (first as JsonObject).id)
-      }
-      await assert.rejects(run(), { code: 'invalidRequest' })
+  aboveStorage(() => {
+    test('a deduplicated create is kept too and replays its Location (C33.1, C15.5, C1.2)', async () => {
+      const { keys } = await start()
+      const key = newKey()
+      const body = { ...text, deduplicate_token: true }
+      const first = await create(keys.owner, key, body)
+      assert.equal(granted(first)._extras.deduplicated, true)
+      granted(await vault().delete(`/tokens/${first.body.id}`, keys.owner))
+      const retry = await create(keys.owner, key, body)
+      assert.equal(replayed(retry), true)
+      assert.deepEqual(retry.body, first.body)
+      assert.equal(retry.headers.get('location'), `/tokens/${first.body.id}`)
     })
+
+    test('a result whose sealed part was replaced in storage is refused, not replayed (C33.8)', async () => {
+      const { keys } = await start()
+      const [one, two] = [newKey(), newKey()]
+      granted(await create(keys.owner, one))
+      granted(await create(keys.owner, two))
+      const [first, second] = (await storedRows(vault(), 'results')).slice(-2)
+      assert.ok(first && second)
+      await tamper(
+        vault(),
+        'UPDATE results SET sealed = ? WHERE hash = ?',
+        first.sealed as Uint8Array,
+        second.hash as Uint8Array,
+      )
+      const statuses = [(await create(keys.owner, one)).status, (await create(keys.owner, two)).status]
+      assert.deepEqual(statuses.sort(), [201, 500])
+    })
+
+    for (const strict of [false, true])
+      test(`a request whose key is taken and given back while it asks for it is ${strict ? 'compared with' : 'answered like'} the first (C33.3, §4.11.3, C33.7)`, async () => {
+        const { keys } = await vault().tenant(ownerAndManager)
+        const { vault: whole } = vault().service
+        const caller = await callerOf(whole, keys.manager)
+        const run = (idempotent?: Idempotent) =>
+          createApiKey(whole, caller, caller.application.id, {}, idempotent)
+        // All but one: the application was born with a key.
+        for (let made = 2; made < limits.liveKeysPerApplication; made++) await run()
+
+        const [looked, done] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+        const worker = (take: () => Promise<boolean>) =>
+          idempotency(whole, { headerPrefix: 'svc', strict, inFlight: { take, release: async () => {} } })
+        const asked = { method: 'POST', path: '/applications/keys', key: newKey(), body: Buffer.from('{}') }
+        const slow = worker(async () => {
+          looked.resolve()
+          await done.promise
+          return true
+        })
+        const second = slow.once(caller, { ...asked, body: Buffer.from('{"a":1}') }, run)
+        await looked.promise
+        const first = await worker(async () => true).once(caller, asked, run)
+        done.resolve()
+        // The first has taken the last place, so the second is refused before it comes to a commit.
+        assert.ok(!(first instanceof Replayed))
+        if (strict) await assert.rejects(second, { code: 'idempotencyMismatch' })
+        else {
+          const answered = await second
+          assert.ok(answered instanceof Replayed)
+          assert.deepEqual((answered.answer as JsonObject).id, (first as JsonObject).id)
+        }
+        await assert.rejects(run(), { code: 'invalidRequest' })
+      })
+  })
 
   test('a refused request stays refused, although storage cannot say by then whether another has its answer (C33.3, C2.18)', async t => {
     const { keys } = await vault().tenant(ownerAndManager)

@@ -19,6 +19,7 @@ const holders: Readonly<Record<string, readonly string[]>> = {
   'application:update': ['management'],
   'application:delete': ['management'],
   'report:read': ['management'],
+  'log:read': ['management'],
 }
 
 onOneEngine('permissions', 'refused before storage is asked', vault => {
@@ -123,6 +124,14 @@ onOneEngine('permissions', 'refused before storage is asked', vault => {
         path: '/tenants/self/reports/usage',
         needs: 'report:read',
       },
+      { name: 'reading the log (L5.1)', method: 'GET', path: '/logs', needs: 'log:read' },
+      {
+        name: 'listing what the log is about (L5.1)',
+        method: 'GET',
+        path: '/logs/entity-types',
+        needs: 'log:read',
+      },
+      { name: 'exporting the log (L5.1)', method: 'GET', path: '/logs/export', needs: 'log:read' },
       {
         name: 'deleting the tenant (§5.10)',
         method: 'DELETE',

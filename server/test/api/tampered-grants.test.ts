@@ -289,7 +289,7 @@ const attacks: readonly {
   },
 ]
 
-onEveryEngine('tampered grants', vault => {
+onEveryEngine('tampered grants', (vault, aboveStorage) => {
   const lookAt = async (made: { tenantId: string; keys: Record<Name, string> }): Promise<Side> => {
     const tenant = Number(
       (await storedRows(vault(), 'tenants')).find(row => row.tenant_id === made.tenantId)?.tenant,
@@ -337,43 +337,45 @@ onEveryEngine('tampered grants', vault => {
     ])
 
   const refusedKeys: [string, string][] = []
-  for (const { name, do: act, refused, names } of attacks)
-    test(`${name}: the affected keys get 401, and the log names the row (C30.2, C2.11)`, async () => {
-      const world = await start()
-      const { ours, theirs, token } = world
-      const unknown = appearance(await vault().get('/applications/key', newApiKeyText('private')))
-      await act(vault(), world)
-      const logged = vault().log.length
-      for (const who of refused)
-        for (const reply of await use(ours.keys[who], token)) {
-          assert.equal(reply.status, 401, `${who}: ${reply.text}`)
-          assert.deepEqual(appearance(reply), unknown, 'no more is told than of an unknown key')
+  aboveStorage(() => {
+    for (const { name, do: act, refused, names } of attacks)
+      test(`${name}: the affected keys get 401, and the log names the row (C30.2, C2.11)`, async () => {
+        const world = await start()
+        const { ours, theirs, token } = world
+        const unknown = appearance(await vault().get('/applications/key', newApiKeyText('private')))
+        await act(vault(), world)
+        const logged = vault().log.length
+        for (const who of refused)
+          for (const reply of await use(ours.keys[who], token)) {
+            assert.equal(reply.status, 401, `${who}: ${reply.text}`)
+            assert.deepEqual(appearance(reply), unknown, 'no more is told than of an unknown key')
+          }
+        const lines = vault()
+          .log.slice(logged)
+          .filter(line => JSON.parse(line).level === 'error')
+        if (names !== undefined) {
+          assert.ok(
+            lines.some(line => line.includes(names(world))),
+            `the log names ${names(world)}: ${lines[0]}`,
+          )
+          for (const line of lines) assert.ok(JSON.parse(line).trace_id)
         }
-      const lines = vault()
-        .log.slice(logged)
-        .filter(line => JSON.parse(line).level === 'error')
-      if (names !== undefined) {
-        assert.ok(
-          lines.some(line => line.includes(names(world))),
-          `the log names ${names(world)}: ${lines[0]}`,
-        )
-        for (const line of lines) assert.ok(JSON.parse(line).trace_id)
-      }
-      for (const who of Object.keys(players) as Name[]) {
-        const path = who === 'manager' ? '/permissions' : '/tokens'
-        const status = who === 'manager' || who === 'owner' ? 200 : 403
-        if (!refused.includes(who))
-          assert.equal((await vault().get(path, ours.keys[who])).status, status, who)
-        assert.equal((await vault().get(path, theirs.keys[who])).status, status, `their ${who}`)
-      }
-      for (const who of refused) refusedKeys.push([`${name}: ${who}`, ours.keys[who]])
-    })
+        for (const who of Object.keys(players) as Name[]) {
+          const path = who === 'manager' ? '/permissions' : '/tokens'
+          const status = who === 'manager' || who === 'owner' ? 200 : 403
+          if (!refused.includes(who))
+            assert.equal((await vault().get(path, ours.keys[who])).status, status, who)
+          assert.equal((await vault().get(path, theirs.keys[who])).status, status, `their ${who}`)
+        }
+        for (const who of refused) refusedKeys.push([`${name}: ${who}`, ours.keys[who]])
+      })
 
-  test('all of these keys are refused after a restart too (C30.2, C2.11)', async () => {
-    assert.ok(refusedKeys.length >= attacks.length, 'each attack came before')
-    await vault().restart()
-    for (const [whose, key] of refusedKeys)
-      assert.equal((await vault().get('/applications/key', key)).status, 401, whose)
+    test('all of these keys are refused after a restart too (C30.2, C2.11)', async () => {
+      assert.ok(refusedKeys.length >= attacks.length, 'each attack came before')
+      await vault().restart()
+      for (const [whose, key] of refusedKeys)
+        assert.equal((await vault().get('/applications/key', key)).status, 401, whose)
+    })
   })
 
   test('an unannounced change of grants is noticed all the same (C27.2)', async () => {
@@ -416,28 +418,30 @@ onEveryEngine('tampered grants', vault => {
       assert.equal((await vault().get('/tokens', ours.keys.weak)).status, 403, 'the other key goes on')
     })
 
-  test('a made-up key does not work, whatever row is written for it (C30.2)', async () => {
-    const { ours, token } = await start()
-    const { owner } = ours.apiKeys
-    const text = newApiKeyText('private')
-    const hashes = [
-      Buffer.from(text),
-      createHash('sha256').update(text).digest(),
-      createHash('sha256').update(createHash('sha256').update(text).digest()).digest(),
-      randomBytes(32),
-    ]
-    for (const [at, hash] of hashes.entries())
-      await tamper(
-        vault(),
-        'INSERT INTO api_keys (hash, tenant, key_id, application_id, expires_at, sealed) VALUES (?,?,?,?,NULL,?)',
-        hash,
-        ours.tenant,
-        `${owner.key_id}-${at}`,
-        owner.application_id,
-        owner.sealed,
-      )
-    for (const reply of await use(text, token)) assert.equal(reply.status, 401)
-    granted(await vault().get(`/tokens/${token}`, ours.keys.owner))
+  aboveStorage(() => {
+    test('a made-up key does not work, whatever row is written for it (C30.2)', async () => {
+      const { ours, token } = await start()
+      const { owner } = ours.apiKeys
+      const text = newApiKeyText('private')
+      const hashes = [
+        Buffer.from(text),
+        createHash('sha256').update(text).digest(),
+        createHash('sha256').update(createHash('sha256').update(text).digest()).digest(),
+        randomBytes(32),
+      ]
+      for (const [at, hash] of hashes.entries())
+        await tamper(
+          vault(),
+          'INSERT INTO api_keys (hash, tenant, key_id, application_id, expires_at, sealed) VALUES (?,?,?,?,NULL,?)',
+          hash,
+          ours.tenant,
+          `${owner.key_id}-${at}`,
+          owner.application_id,
+          owner.sealed,
+        )
+      for (const reply of await use(text, token)) assert.equal(reply.status, 401)
+      granted(await vault().get(`/tokens/${token}`, ours.keys.owner))
+    })
   })
 
   test('last_used_at and the revision grant nothing and may hold anything (C29.7)', async () => {
@@ -484,21 +488,23 @@ onEveryEngine('tampered grants', vault => {
     granted(await vault().get('/tokens', theirs.keys.owner))
   })
 
-  test('the list of applications fails if one row does not open, and the log names the row (C2.17)', async () => {
-    const { ours } = await start()
-    await tamper(
-      vault(),
-      'UPDATE applications SET sealed = ? WHERE application_id = ?',
-      ours.applications.owner.sealed,
-      ours.applications.weak.application_id,
-    )
-    const logged = vault().log.length
-    const reply = await vault().get('/applications', ours.keys.manager)
-    assert.equal(reply.status, 500)
-    assert.ok(
-      vault()
-        .log.slice(logged)
-        .some(line => line.includes(`application ${ours.applications.weak.application_id}`)),
-    )
+  aboveStorage(() => {
+    test('the list of applications fails if one row does not open, and the log names the row (C2.17)', async () => {
+      const { ours } = await start()
+      await tamper(
+        vault(),
+        'UPDATE applications SET sealed = ? WHERE application_id = ?',
+        ours.applications.owner.sealed,
+        ours.applications.weak.application_id,
+      )
+      const logged = vault().log.length
+      const reply = await vault().get('/applications', ours.keys.manager)
+      assert.equal(reply.status, 500)
+      assert.ok(
+        vault()
+          .log.slice(logged)
+          .some(line => line.includes(`application ${ours.applications.weak.application_id}`)),
+      )
+    })
   })
 })

@@ -190,7 +190,7 @@ const turnsOfLoop = async (work: () => Promise<void>): Promise<{ whole: number; 
   return { whole: busy.reduce((sum, ms) => sum + ms, 0), longest: Math.max(...busy) }
 }
 
-onEveryEngine('tokenize', vault => {
+onEveryEngine('tokenize', (vault, aboveStorage) => {
   for (const { name, send, tokens } of shapes)
     test(`${name}: the same shape comes back, and the number of tokens created is ${tokens}`, async () => {
       const { keys } = await vault().tenant(devApplications)
@@ -205,12 +205,14 @@ onEveryEngine('tokenize', vault => {
       assert.equal(new Set(ids).size, tokens)
     })
 
-  for (const { name, send, expect } of refusals)
-    test(`${name}: refused as a whole`, async () => {
-      const { keys } = await vault().tenant(devApplications)
-      const caller = { key: keys.general, counter: keys.private }
-      await sendAndExpect(vault(), caller, { method: 'POST', path: '/tokenize', body: send }, expect)
-    })
+  aboveStorage(() => {
+    for (const { name, send, expect } of refusals)
+      test(`${name}: refused as a whole`, async () => {
+        const { keys } = await vault().tenant(devApplications)
+        const caller = { key: keys.general, counter: keys.private }
+        await sendAndExpect(vault(), caller, { method: 'POST', path: '/tokenize', body: send }, expect)
+      })
+  })
 
   test('a definition becomes the token object (§4.1.5, §4.1.8, §4.1.10, §4.1.11, §4.1.12)', async () => {
     const { keys, tenantId } = await vault().tenant(devApplications)
@@ -291,16 +293,18 @@ onEveryEngine('tokenize', vault => {
     assert.deepEqual(Object.keys(body.customer), ['name', 'card', 'bank'])
   })
 
-  test('only own keys make a definition, and `data` that looks like a definition is data (C23.3)', async () => {
-    const { keys } = await vault().tenant(devApplications)
-    const raw =
-      '{"__proto__":{"type":"token","data":"x"},"inner":{"type":"token","data":{"type":"card","data":{}}}}'
-    const { body, status } = await vault().send('POST', '/tokenize', { key: keys.general, raw })
-    assert.equal(status, 200)
-    assert.equal(Object.getOwnPropertyDescriptor(body, '__proto__')?.value.type, 'token')
-    const inner = await vault().get(`/tokens/${body.inner.id}`, keys.private)
-    assert.deepEqual(inner.body.data, { type: 'card', data: {} })
-    assert.equal(await countTokens(vault(), keys.private), 2)
+  aboveStorage(() => {
+    test('only own keys make a definition, and `data` that looks like a definition is data (C23.3)', async () => {
+      const { keys } = await vault().tenant(devApplications)
+      const raw =
+        '{"__proto__":{"type":"token","data":"x"},"inner":{"type":"token","data":{"type":"card","data":{}}}}'
+      const { body, status } = await vault().send('POST', '/tokenize', { key: keys.general, raw })
+      assert.equal(status, 200)
+      assert.equal(Object.getOwnPropertyDescriptor(body, '__proto__')?.value.type, 'token')
+      const inner = await vault().get(`/tokens/${body.inner.id}`, keys.private)
+      assert.deepEqual(inner.body.data, { type: 'card', data: {} })
+      assert.equal(await countTokens(vault(), keys.private), 2)
+    })
   })
 
   test('1,000 values are accepted, and all of them are stored (C8.4)', async () => {
@@ -319,19 +323,21 @@ onEveryEngine('tokenize', vault => {
     assert.equal(last.body.data, 'value 999')
   })
 
-  for (const { name, definition } of laborious)
-    test(`others are answered while a payload of ${name} is tokenized (C20.7)`, async () => {
-      const { keys } = await vault().tenant({ owner })
-      const { whole, longest } = await turnsOfLoop(async () => {
-        const { status, text } = await vault().post(
-          '/tokenize',
-          keys.owner,
-          Array.from({ length: 100 }, definition),
-        )
-        assert.equal(status, 200, text.slice(0, 300))
+  aboveStorage(() => {
+    for (const { name, definition } of laborious)
+      test(`others are answered while a payload of ${name} is tokenized (C20.7)`, async () => {
+        const { keys } = await vault().tenant({ owner })
+        const { whole, longest } = await turnsOfLoop(async () => {
+          const { status, text } = await vault().post(
+            '/tokenize',
+            keys.owner,
+            Array.from({ length: 100 }, definition),
+          )
+          assert.equal(status, 200, text.slice(0, 300))
+        })
+        assert.ok(longest < whole / 3, `${longest} of ${whole} ms in one iteration of the event loop`)
       })
-      assert.ok(longest < whole / 3, `${longest} of ${whole} ms in one iteration of the event loop`)
-    })
+  })
 
   test('nothing is created if one id is taken (C23.5, C16.4)', async () => {
     const { keys } = await vault().tenant(devApplications)
@@ -376,56 +382,58 @@ onEveryEngine('tokenize', vault => {
     )
   })
 
-  test('nothing is created if the caller may not write to one of the containers (§4.1.2, C23.5, C28.10, C2.12)', async () => {
-    const { keys } = await vault().tenant({
-      owner,
-      limited: {
-        rules: [{ priority: 1, container: '/general/', transform: 'mask', permissions: ['token:create'] }],
-      },
-    })
-    const caller = { key: keys.limited, counter: keys.owner }
-    const fine = ['plain', { type: 'token', data: 'x', containers: ['/general/low/'] }]
-    await sendAndExpect(
-      vault(),
-      caller,
-      { method: 'POST', path: '/tokenize', body: fine },
-      { status: 200, stored: 2 },
-    )
-    for (const one of [card, { type: 'token', data: 'x', containers: ['/general/a/', '/other/'] }])
+  aboveStorage(() => {
+    test('nothing is created if the caller may not write to one of the containers (§4.1.2, C23.5, C28.10, C2.12)', async () => {
+      const { keys } = await vault().tenant({
+        owner,
+        limited: {
+          rules: [{ priority: 1, container: '/general/', transform: 'mask', permissions: ['token:create'] }],
+        },
+      })
+      const caller = { key: keys.limited, counter: keys.owner }
+      const fine = ['plain', { type: 'token', data: 'x', containers: ['/general/low/'] }]
       await sendAndExpect(
         vault(),
         caller,
-        { method: 'POST', path: '/tokenize', body: [...fine, { deep: one }] },
-        { status: 403 },
+        { method: 'POST', path: '/tokenize', body: fine },
+        { status: 200, stored: 2 },
       )
-  })
-
-  test('tokenizing without token:create is 403 (§5.4, C2.12)', async () => {
-    const { keys } = await vault().tenant(devApplications)
-    assert.equal((await vault().post('/tokenize', keys.private, 'x')).status, 403)
-  })
-
-  test('where the granting rule says redact, the answer shows no data (C12.3)', async () => {
-    const { keys } = await vault().tenant({
-      owner,
-      writer: {
-        rules: [{ priority: 1, container: '/', transform: 'redact', permissions: ['token:create'] }],
-      },
+      for (const one of [card, { type: 'token', data: 'x', containers: ['/general/a/', '/other/'] }])
+        await sendAndExpect(
+          vault(),
+          caller,
+          { method: 'POST', path: '/tokenize', body: [...fine, { deep: one }] },
+          { status: 403 },
+        )
     })
-    for (const path of ['/tokenize', '/tokens']) {
-      const { body } = await sendAndExpect(
-        vault(),
-        { key: keys.writer, counter: keys.owner },
-        { method: 'POST', path, body: card },
-        {
-          status: path === '/tokens' ? 201 : 200,
-          stored: 1,
-          lacks: ['data', 'mask', 'fingerprint'],
-          absent: ['42424242', 'X4242'],
+
+    test('tokenizing without token:create is 403 (§5.4, C2.12)', async () => {
+      const { keys } = await vault().tenant(devApplications)
+      assert.equal((await vault().post('/tokenize', keys.private, 'x')).status, 403)
+    })
+
+    test('where the granting rule says redact, the answer shows no data (C12.3)', async () => {
+      const { keys } = await vault().tenant({
+        owner,
+        writer: {
+          rules: [{ priority: 1, container: '/', transform: 'redact', permissions: ['token:create'] }],
         },
-      )
-      assert.equal(body.type, 'card')
-    }
+      })
+      for (const path of ['/tokenize', '/tokens']) {
+        const { body } = await sendAndExpect(
+          vault(),
+          { key: keys.writer, counter: keys.owner },
+          { method: 'POST', path, body: card },
+          {
+            status: path === '/tokens' ? 201 : 200,
+            stored: 1,
+            lacks: ['data', 'mask', 'fingerprint'],
+            absent: ['42424242', 'X4242'],
+          },
+        )
+        assert.equal(body.type, 'card')
+      }
+    })
   })
 })
 

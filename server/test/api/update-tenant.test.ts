@@ -96,7 +96,7 @@ const refused: readonly { name: string; send: unknown; errors: readonly string[]
   },
 ]
 
-onEveryEngine('update the tenant', vault => {
+onEveryEngine('update the tenant', (vault, aboveStorage) => {
   const put = (key: string, body: unknown): Promise<TestReply> =>
     vault().send('PUT', '/tenants/self', { key, body })
   const read = async (key: string) => granted(await vault().get('/tenants/self', key))
@@ -121,49 +121,51 @@ onEveryEngine('update the tenant', vault => {
     })
   })
 
-  test('a name has 1 to 200 characters, however they are encoded (§4.8.2, §8.1, C8.15, C8.18)', async () => {
-    const { keys } = await vault().tenant(ownerAndManager)
-    for (const name of ['x', ' ', longest, 'a'.repeat(200), 'e\u0301'.repeat(100)])
-      assert.equal(granted(await put(keys.manager, { name })).name, name)
-  })
-
-  for (const { name, send, errors, absent } of refused)
-    test(`${name} is refused, and nothing changes`, async () => {
+  aboveStorage(() => {
+    test('a name has 1 to 200 characters, however they are encoded (§4.8.2, §8.1, C8.15, C8.18)', async () => {
       const { keys } = await vault().tenant(ownerAndManager)
+      for (const name of ['x', ' ', longest, 'a'.repeat(200), 'e\u0301'.repeat(100)])
+        assert.equal(granted(await put(keys.manager, { name })).name, name)
+    })
+
+    for (const { name, send, errors, absent } of refused)
+      test(`${name} is refused, and nothing changes`, async () => {
+        const { keys } = await vault().tenant(ownerAndManager)
+        const before = await read(keys.manager)
+        const logged = vault().log.length
+        const reply = await put(keys.manager, send)
+        assert.equal(reply.status, 400)
+        assert.equal(reply.body.title, 'One or more validation errors occurred.')
+        assert.deepEqual(Object.keys(reply.body.errors).sort(), errors)
+        if (absent !== undefined)
+          assertAbsent({ answer: reply.text, log: vault().log.slice(logged).join('\n') }, [absent])
+        assert.deepEqual(await read(keys.manager), before, '§7.3')
+      })
+
+    test('the refusal of a misspelt setting suggests the right name (C6.2)', async () => {
+      const { keys } = await vault().tenant(ownerAndManager)
+      const { body } = await put(keys.manager, { name: 'x', settings: { deduplicate_token: 'true' } })
+      assert.deepEqual(body.errors['settings.deduplicate_token'], [
+        'is not a known field (did you mean deduplicate_tokens?)',
+      ])
+    })
+
+    test('an update needs tenant:update and application/json (§4.8.1, §5.9)', async () => {
+      const { keys } = await vault().tenant({
+        ...ownerAndManager,
+        updater: { type: 'management', permissions: ['tenant:update'] },
+        other: { type: 'management', permissions: ['tenant:read', 'tenant:delete', 'application:update'] },
+      })
       const before = await read(keys.manager)
-      const logged = vault().log.length
-      const reply = await put(keys.manager, send)
-      assert.equal(reply.status, 400)
-      assert.equal(reply.body.title, 'One or more validation errors occurred.')
-      assert.deepEqual(Object.keys(reply.body.errors).sort(), errors)
-      if (absent !== undefined)
-        assertAbsent({ answer: reply.text, log: vault().log.slice(logged).join('\n') }, [absent])
-      assert.deepEqual(await read(keys.manager), before, '§7.3')
+      assert.equal((await put(keys.other, { name: 'x' })).status, 403)
+      assert.equal((await put(keys.owner, { name: 'x' })).status, 403)
+      assert.equal((await vault().send('PUT', '/tenants/self', { body: { name: 'x' } })).status, 401)
+      const text = { key: keys.updater, body: { name: 'x' }, type: 'text/plain' }
+      assert.equal((await vault().send('PUT', '/tenants/self', text)).status, 415)
+      assert.equal((await vault().send('PUT', '/tenants/self', { key: keys.updater })).status, 415)
+      assert.deepEqual(await read(keys.manager), before)
+      assert.equal((await put(keys.updater, { name: 'x' })).status, 200)
     })
-
-  test('the refusal of a misspelt setting suggests the right name (C6.2)', async () => {
-    const { keys } = await vault().tenant(ownerAndManager)
-    const { body } = await put(keys.manager, { name: 'x', settings: { deduplicate_token: 'true' } })
-    assert.deepEqual(body.errors['settings.deduplicate_token'], [
-      'is not a known field (did you mean deduplicate_tokens?)',
-    ])
-  })
-
-  test('an update needs tenant:update and application/json (§4.8.1, §5.9)', async () => {
-    const { keys } = await vault().tenant({
-      ...ownerAndManager,
-      updater: { type: 'management', permissions: ['tenant:update'] },
-      other: { type: 'management', permissions: ['tenant:read', 'tenant:delete', 'application:update'] },
-    })
-    const before = await read(keys.manager)
-    assert.equal((await put(keys.other, { name: 'x' })).status, 403)
-    assert.equal((await put(keys.owner, { name: 'x' })).status, 403)
-    assert.equal((await vault().send('PUT', '/tenants/self', { body: { name: 'x' } })).status, 401)
-    const text = { key: keys.updater, body: { name: 'x' }, type: 'text/plain' }
-    assert.equal((await vault().send('PUT', '/tenants/self', text)).status, 415)
-    assert.equal((await vault().send('PUT', '/tenants/self', { key: keys.updater })).status, 415)
-    assert.deepEqual(await read(keys.manager), before)
-    assert.equal((await put(keys.updater, { name: 'x' })).status, 200)
   })
 
   test('neither of two updates computed from the same state of the tenant loses its changes (C31.2)', async () => {

@@ -240,116 +240,118 @@ const changes: readonly { name: string; given: Body; patch: Body; after: Body; l
     },
   ]
 
-onEveryEngine('update a token', vault => {
-  for (const { name, given, patch, after, lacks = [] } of changes)
-    test(`${name}: ${JSON.stringify(patch).slice(0, 50)}`, async () => {
-      const { keys } = await vault().tenant({ owner })
-      const made = await vault().create(keys.owner, given)
-      vault().now += 1_000
-      const reply = await vault().patch(`/tokens/${made.id}`, keys.owner, patch)
-      assert.equal(reply.status, 200, reply.text)
-      const { body: read } = await vault().get(`/tokens/${made.id}`, keys.owner)
-      assertHolds(read, { id: made.id, type: given.type, created_at: made.created_at, ...after })
-      for (const field of lacks) assert.ok(!(field in read), field)
-      // §4.5.12, C12.2: the answer is the token as it is now, with its data masked.
-      const { data: _shown, ...answered } = reply.body
-      const { data: _read, ...stored } = read
-      assert.deepEqual(answered, stored)
-    })
-
-  test('an empty patch records who changed the token last and when (§3.2, §2.1.15, §2.1.16, C18.7)', async () => {
-    const { keys } = await vault().tenant({ owner, other: owner })
-    const made = await vault().create(keys.owner, token('abc', { metadata: { k: 'v' } }))
-    assert.ok(!('modified_at' in made))
-    vault().now += 1_234
-    const first = await vault().patch(`/tokens/${made.id}`, keys.other, {})
-    const { _extras, ...before } = made
-    assert.deepEqual(first.body, {
-      ...before,
-      modified_by: first.body.modified_by,
-      modified_at: new Date(vault().now).toISOString().replace('Z', '+00:00'),
-    })
-    assert.notEqual(first.body.modified_by, made.created_by)
-    vault().now += 1_234
-    const second = await vault().patch(`/tokens/${made.id}`, keys.owner, {})
-    assert.equal(second.body.modified_by, made.created_by)
-    assert.notEqual(second.body.modified_at, first.body.modified_at)
-    assert.equal(second.body.created_at, made.created_at)
-  })
-
-  test('a clock set back never dates a change before the creation or before an earlier change (§2.1.16, §3.2)', async () => {
-    const { keys } = await vault().tenant({ owner })
-    const made = await vault().create(keys.owner, token('abc'))
-    const change = async (): Promise<string> =>
-      granted(await vault().patch(`/tokens/${made.id}`, keys.owner, {})).modified_at
-    vault().now -= 1_000
-    assert.equal(await change(), made.created_at)
-    vault().now += 3_000
-    const later = await change()
-    assert.equal(Date.parse(later), vault().now)
-    vault().now -= 1_000
-    assert.equal(await change(), later)
-    vault().now += 1_001
-    assert.equal(Date.parse(await change()), vault().now)
-  })
-
-  test('the answer shows data only under the mask, never in the clear (§2.1.22, C12.2, C12.4)', async () => {
-    const { keys } = await vault().tenant({ ...devApplications, owner })
-    const { id } = await vault().create(keys.owner, token('abcdef'))
-    const bare = await vault().patch(`/tokens/${id}`, keys.owner, {})
-    assert.ok(!('data' in bare.body))
-    const masked = await vault().patch(`/tokens/${id}`, keys.owner, { mask: '{{ data | reveal_last: 2 }}' })
-    assert.equal(masked.body.data, 'XXXXef')
-    const changed = await vault().patch(`/tokens/${id}`, keys.general, { data: 'ghijkl' })
-    assert.equal(changed.body.data, 'XXXXkl')
-  })
-
-  test('a card without a mask shows no data until it has a mask again (C13.1, C18.1)', async () => {
-    const { keys } = await vault().tenant({ owner, masked: { permissions: ['token:read'] } })
-    const { id } = await vault().create(keys.owner, card)
-    await vault().patch(`/tokens/${id}`, keys.owner, { mask: null })
-    const { body } = await vault().get(`/tokens/${id}`, keys.masked)
-    assert.ok(!('data' in body) && !('mask' in body))
-    await vault().patch(`/tokens/${id}`, keys.owner, { mask: { last: '{{ data.number | last4 }}' } })
-    assert.deepEqual((await vault().get(`/tokens/${id}`, keys.masked)).body.data, { last: '4242' })
-  })
-
-  test('any other Content-Type is 415, and the detail names the right one (§4.5.2, §7.1, C2.20)', async () => {
-    const { keys } = await vault().tenant({ owner })
-    const { id } = await vault().create(keys.owner, token('abc'))
-    for (const type of [
-      'application/json',
-      'text/plain',
-      'application/json-patch+json',
-      'application/merge-patch',
-      'application/merge-patch+json2',
-      '',
-      'merge-patch+json',
-    ]) {
-      const reply = await vault().send('PATCH', `/tokens/${id}`, {
-        key: keys.owner,
-        raw: '{"data":"changed"}',
-        type,
+onEveryEngine('update a token', (vault, aboveStorage) => {
+  aboveStorage(() => {
+    for (const { name, given, patch, after, lacks = [] } of changes)
+      test(`${name}: ${JSON.stringify(patch).slice(0, 50)}`, async () => {
+        const { keys } = await vault().tenant({ owner })
+        const made = await vault().create(keys.owner, given)
+        vault().now += 1_000
+        const reply = await vault().patch(`/tokens/${made.id}`, keys.owner, patch)
+        assert.equal(reply.status, 200, reply.text)
+        const { body: read } = await vault().get(`/tokens/${made.id}`, keys.owner)
+        assertHolds(read, { id: made.id, type: given.type, created_at: made.created_at, ...after })
+        for (const field of lacks) assert.ok(!(field in read), field)
+        // §4.5.12, C12.2: the answer is the token as it is now, with its data masked.
+        const { data: _shown, ...answered } = reply.body
+        const { data: _read, ...stored } = read
+        assert.deepEqual(answered, stored)
       })
-      assert.equal(reply.status, 415, type)
-      assert.match(reply.body.detail, /application\/merge-patch\+json/)
-    }
-    const bare = await vault().send('PATCH', `/tokens/${id}`, { key: keys.owner })
-    assert.equal(bare.status, 415)
-    assert.equal((await vault().get(`/tokens/${id}`, keys.owner)).body.data, 'abc')
-  })
 
-  test('parameters and letter case of the Content-Type do not matter (§4.5.2, C2.20)', async () => {
-    const { keys } = await vault().tenant({ owner })
-    const { id } = await vault().create(keys.owner, token('abc'))
-    for (const type of [
-      'application/merge-patch+json',
-      'application/merge-patch+json; charset=utf-8',
-      'APPLICATION/Merge-Patch+JSON ;charset="UTF-8"; x=y',
-    ]) {
-      const reply = await vault().send('PATCH', `/tokens/${id}`, { key: keys.owner, raw: '{}', type })
-      assert.equal(reply.status, 200, type)
-    }
+    test('an empty patch records who changed the token last and when (§3.2, §2.1.15, §2.1.16, C18.7)', async () => {
+      const { keys } = await vault().tenant({ owner, other: owner })
+      const made = await vault().create(keys.owner, token('abc', { metadata: { k: 'v' } }))
+      assert.ok(!('modified_at' in made))
+      vault().now += 1_234
+      const first = await vault().patch(`/tokens/${made.id}`, keys.other, {})
+      const { _extras, ...before } = made
+      assert.deepEqual(first.body, {
+        ...before,
+        modified_by: first.body.modified_by,
+        modified_at: new Date(vault().now).toISOString().replace('Z', '+00:00'),
+      })
+      assert.notEqual(first.body.modified_by, made.created_by)
+      vault().now += 1_234
+      const second = await vault().patch(`/tokens/${made.id}`, keys.owner, {})
+      assert.equal(second.body.modified_by, made.created_by)
+      assert.notEqual(second.body.modified_at, first.body.modified_at)
+      assert.equal(second.body.created_at, made.created_at)
+    })
+
+    test('a clock set back never dates a change before the creation or before an earlier change (§2.1.16, §3.2)', async () => {
+      const { keys } = await vault().tenant({ owner })
+      const made = await vault().create(keys.owner, token('abc'))
+      const change = async (): Promise<string> =>
+        granted(await vault().patch(`/tokens/${made.id}`, keys.owner, {})).modified_at
+      vault().now -= 1_000
+      assert.equal(await change(), made.created_at)
+      vault().now += 3_000
+      const later = await change()
+      assert.equal(Date.parse(later), vault().now)
+      vault().now -= 1_000
+      assert.equal(await change(), later)
+      vault().now += 1_001
+      assert.equal(Date.parse(await change()), vault().now)
+    })
+
+    test('the answer shows data only under the mask, never in the clear (§2.1.22, C12.2, C12.4)', async () => {
+      const { keys } = await vault().tenant({ ...devApplications, owner })
+      const { id } = await vault().create(keys.owner, token('abcdef'))
+      const bare = await vault().patch(`/tokens/${id}`, keys.owner, {})
+      assert.ok(!('data' in bare.body))
+      const masked = await vault().patch(`/tokens/${id}`, keys.owner, { mask: '{{ data | reveal_last: 2 }}' })
+      assert.equal(masked.body.data, 'XXXXef')
+      const changed = await vault().patch(`/tokens/${id}`, keys.general, { data: 'ghijkl' })
+      assert.equal(changed.body.data, 'XXXXkl')
+    })
+
+    test('a card without a mask shows no data until it has a mask again (C13.1, C18.1)', async () => {
+      const { keys } = await vault().tenant({ owner, masked: { permissions: ['token:read'] } })
+      const { id } = await vault().create(keys.owner, card)
+      await vault().patch(`/tokens/${id}`, keys.owner, { mask: null })
+      const { body } = await vault().get(`/tokens/${id}`, keys.masked)
+      assert.ok(!('data' in body) && !('mask' in body))
+      await vault().patch(`/tokens/${id}`, keys.owner, { mask: { last: '{{ data.number | last4 }}' } })
+      assert.deepEqual((await vault().get(`/tokens/${id}`, keys.masked)).body.data, { last: '4242' })
+    })
+
+    test('any other Content-Type is 415, and the detail names the right one (§4.5.2, §7.1, C2.20)', async () => {
+      const { keys } = await vault().tenant({ owner })
+      const { id } = await vault().create(keys.owner, token('abc'))
+      for (const type of [
+        'application/json',
+        'text/plain',
+        'application/json-patch+json',
+        'application/merge-patch',
+        'application/merge-patch+json2',
+        '',
+        'merge-patch+json',
+      ]) {
+        const reply = await vault().send('PATCH', `/tokens/${id}`, {
+          key: keys.owner,
+          raw: '{"data":"changed"}',
+          type,
+        })
+        assert.equal(reply.status, 415, type)
+        assert.match(reply.body.detail, /application\/merge-patch\+json/)
+      }
+      const bare = await vault().send('PATCH', `/tokens/${id}`, { key: keys.owner })
+      assert.equal(bare.status, 415)
+      assert.equal((await vault().get(`/tokens/${id}`, keys.owner)).body.data, 'abc')
+    })
+
+    test('parameters and letter case of the Content-Type do not matter (§4.5.2, C2.20)', async () => {
+      const { keys } = await vault().tenant({ owner })
+      const { id } = await vault().create(keys.owner, token('abc'))
+      for (const type of [
+        'application/merge-patch+json',
+        'application/merge-patch+json; charset=utf-8',
+        'APPLICATION/Merge-Patch+JSON ;charset="UTF-8"; x=y',
+      ]) {
+        const reply = await vault().send('PATCH', `/tokens/${id}`, { key: keys.owner, raw: '{}', type })
+        assert.equal(reply.status, 200, type)
+      }
+    })
   })
 
   test('every token that cannot be changed gets the same 404 (§4.5.13, C2.13, C2.14)', async () => {
@@ -378,10 +380,12 @@ onEveryEngine('update a token', vault => {
     }
   })
 
-  test('updating without token:update is 403 (§4.5.1, §5.6, C2.12)', async () => {
-    const { keys } = await vault().tenant(devApplications)
-    const { id } = await vault().create(keys.general, token(1))
-    assert.equal((await vault().patch(`/tokens/${id}`, keys.private, { data: 2 })).status, 403)
+  aboveStorage(() => {
+    test('updating without token:update is 403 (§4.5.1, §5.6, C2.12)', async () => {
+      const { keys } = await vault().tenant(devApplications)
+      const { id } = await vault().create(keys.general, token(1))
+      assert.equal((await vault().patch(`/tokens/${id}`, keys.private, { data: 2 })).status, 403)
+    })
   })
 
   test('patches at the same time are all kept (C18.8)', async () => {
@@ -399,10 +403,10 @@ onEveryEngine('update a token', vault => {
     assert.deepEqual(Object.keys(body.metadata).sort(), [...names].sort())
   })
 
-  test('four hundred patches at the same time are all kept, in a few rounds each (C18.8)', async () => {
+  test('two hundred patches at the same time are all kept, in a few rounds each (C18.8)', async () => {
     const { keys } = await vault().tenant({ owner })
     const { id } = await vault().create(keys.owner, token({}))
-    const names = Array.from({ length: 400 }, (_, at) => `k${at}`)
+    const names = Array.from({ length: 200 }, (_, at) => `k${at}`)
     const commits = await countCommits(vault(), async () => {
       const replies = await Promise.all(
         names.map((name, at) => vault().patch(`/tokens/${id}`, keys.owner, { data: { [name]: at } })),
@@ -461,71 +465,73 @@ onEveryEngine('update a token', vault => {
         assert.equal((await vault().get(`/tokens?${query}`, keys.owner)).body.data.length, 1, query)
   })
 
-  test('a mask set blindly that would show a card number shows nothing to callers who read under it (C13.1, C13.2, C13.6)', async () => {
-    const { keys } = await vault().tenant({
-      owner,
-      writer: { permissions: ['token:update'] },
-      reader: { permissions: ['token:read'] },
-    })
-    const { id } = await vault().create(keys.owner, card)
-    const leaf = '{{ data.number | split: "000001" | first }}'
-    // The second takes too long to be judged.
-    for (const mask of [leaf, { leaf, slow: "{{ 'x' | pad_left: 20000 | pad_left: 20001 | size }}" }]) {
-      const reply = granted(await vault().patch(`/tokens/${id}`, keys.writer, { mask }))
-      const read = granted(await vault().get(`/tokens/${id}`, keys.reader))
-      assert.deepEqual([reply.data, read.data], [undefined, undefined])
-      assertAbsent({ reply: JSON.stringify(reply), read: JSON.stringify(read) }, [number])
-    }
-  })
-
-  test('a mask that data from a caller who cannot read turned into one that shows a card number shows nothing until a caller with reveal sets data or mask (C13.1, C13.6)', async () => {
-    const { keys } = await vault().tenant({
-      owner,
-      writer: { permissions: ['token:update'] },
-      reader: { permissions: ['token:read'] },
-    })
-    const mask = { number: "{{ data.number | split: '9' | first }}" }
-    const other = { number: '4929000000000000' }
-    const shown = async (id: string) => granted(await vault().get(`/tokens/${id}`, keys.reader)).data
-    for (const repair of [{ mask: { number: '{{ data.number | last4 }}' } }, { data: other }]) {
-      const { id } = await vault().create(keys.owner, { type: 'card', data: other, mask })
-      assert.deepEqual(await shown(id), { number: '4' })
-      const patch = async (by: string, body: object): Promise<unknown> =>
-        granted(await vault().patch(`/tokens/${id}`, by, body)).data
-      await patch(keys.writer, { data: { number } })
-      assert.equal(await shown(id), undefined)
-      for (const change of [
-        {},
-        { metadata: { a: 'b' } },
-        { expires_at: '2031-01-01' },
-        { containers: ['/a/'] },
-        { search_indexes: ['{{ data.number | last4 }}'] },
-        { fingerprint_expression: '{{ data | stringify }}' },
-      ]) {
-        assert.equal(await patch(keys.owner, change), undefined, JSON.stringify(change))
-        assert.equal(await shown(id), undefined, JSON.stringify(change))
+  aboveStorage(() => {
+    test('a mask set blindly that would show a card number shows nothing to callers who read under it (C13.1, C13.2, C13.6)', async () => {
+      const { keys } = await vault().tenant({
+        owner,
+        writer: { permissions: ['token:update'] },
+        reader: { permissions: ['token:read'] },
+      })
+      const { id } = await vault().create(keys.owner, card)
+      const leaf = '{{ data.number | split: "000001" | first }}'
+      // The second takes too long to be judged.
+      for (const mask of [leaf, { leaf, slow: "{{ 'x' | pad_left: 20000 | pad_left: 20001 | size }}" }]) {
+        const reply = granted(await vault().patch(`/tokens/${id}`, keys.writer, { mask }))
+        const read = granted(await vault().get(`/tokens/${id}`, keys.reader))
+        assert.deepEqual([reply.data, read.data], [undefined, undefined])
+        assertAbsent({ reply: JSON.stringify(reply), read: JSON.stringify(read) }, [number])
       }
-      // Neither is set: the mask would still show too much.
-      for (const change of [{ mask }, { data: { expiration_month: 7 } }]) {
-        assert.equal((await vault().patch(`/tokens/${id}`, keys.owner, change)).status, 400)
-        assert.equal(await shown(id), undefined, JSON.stringify(change))
-      }
-      assert.notEqual(await patch(keys.owner, repair), undefined)
-      assert.notEqual(await shown(id), undefined)
-    }
-  })
-
-  test('a caller who may read the token sees it under a mask set blindly (C13.2)', async () => {
-    const { keys } = await vault().tenant({
-      owner,
-      writer: { permissions: ['token:update'] },
-      reader: { permissions: ['token:read', 'token:update'] },
     })
-    const { id } = await vault().create(keys.owner, token('abcdefgh'))
-    const mask = '{{ data | reveal_last: 2 }}'
-    assert.equal(granted(await vault().patch(`/tokens/${id}`, keys.writer, { mask })).data, undefined)
-    assert.equal(granted(await vault().patch(`/tokens/${id}`, keys.writer, {})).data, undefined)
-    assert.equal(granted(await vault().patch(`/tokens/${id}`, keys.reader, {})).data, 'XXXXXXgh')
+
+    test('a mask that data from a caller who cannot read turned into one that shows a card number shows nothing until a caller with reveal sets data or mask (C13.1, C13.6)', async () => {
+      const { keys } = await vault().tenant({
+        owner,
+        writer: { permissions: ['token:update'] },
+        reader: { permissions: ['token:read'] },
+      })
+      const mask = { number: "{{ data.number | split: '9' | first }}" }
+      const other = { number: '4929000000000000' }
+      const shown = async (id: string) => granted(await vault().get(`/tokens/${id}`, keys.reader)).data
+      for (const repair of [{ mask: { number: '{{ data.number | last4 }}' } }, { data: other }]) {
+        const { id } = await vault().create(keys.owner, { type: 'card', data: other, mask })
+        assert.deepEqual(await shown(id), { number: '4' })
+        const patch = async (by: string, body: object): Promise<unknown> =>
+          granted(await vault().patch(`/tokens/${id}`, by, body)).data
+        await patch(keys.writer, { data: { number } })
+        assert.equal(await shown(id), undefined)
+        for (const change of [
+          {},
+          { metadata: { a: 'b' } },
+          { expires_at: '2031-01-01' },
+          { containers: ['/a/'] },
+          { search_indexes: ['{{ data.number | last4 }}'] },
+          { fingerprint_expression: '{{ data | stringify }}' },
+        ]) {
+          assert.equal(await patch(keys.owner, change), undefined, JSON.stringify(change))
+          assert.equal(await shown(id), undefined, JSON.stringify(change))
+        }
+        // Neither is set: the mask would still show too much.
+        for (const change of [{ mask }, { data: { expiration_month: 7 } }]) {
+          assert.equal((await vault().patch(`/tokens/${id}`, keys.owner, change)).status, 400)
+          assert.equal(await shown(id), undefined, JSON.stringify(change))
+        }
+        assert.notEqual(await patch(keys.owner, repair), undefined)
+        assert.notEqual(await shown(id), undefined)
+      }
+    })
+
+    test('a caller who may read the token sees it under a mask set blindly (C13.2)', async () => {
+      const { keys } = await vault().tenant({
+        owner,
+        writer: { permissions: ['token:update'] },
+        reader: { permissions: ['token:read', 'token:update'] },
+      })
+      const { id } = await vault().create(keys.owner, token('abcdefgh'))
+      const mask = '{{ data | reveal_last: 2 }}'
+      assert.equal(granted(await vault().patch(`/tokens/${id}`, keys.writer, { mask })).data, undefined)
+      assert.equal(granted(await vault().patch(`/tokens/${id}`, keys.writer, {})).data, undefined)
+      assert.equal(granted(await vault().patch(`/tokens/${id}`, keys.reader, {})).data, 'XXXXXXgh')
+    })
   })
 
   test('a container that an update adds is counted (C24.5)', async () => {
@@ -555,22 +561,24 @@ onEveryEngine('update a token', vault => {
     assert.equal((await vault().create(keys.owner, { ...body, containers: ['/u/v/'] })).id, id)
   })
 
-  test('the answer to a move shows no more than an answer before it (C13.5)', async () => {
-    const { keys } = await vault().tenant({
-      owner,
-      mover: {
-        rules: [
-          { priority: 1, container: '/', transform: 'reveal', permissions: ['token:read'] },
-          { priority: 2, container: '/a/', transform: 'redact', permissions: ['token:update'] },
-          { priority: 3, container: '/b/', transform: 'mask', permissions: ['token:update'] },
-        ],
-      },
+  aboveStorage(() => {
+    test('the answer to a move shows no more than an answer before it (C13.5)', async () => {
+      const { keys } = await vault().tenant({
+        owner,
+        mover: {
+          rules: [
+            { priority: 1, container: '/', transform: 'reveal', permissions: ['token:read'] },
+            { priority: 2, container: '/a/', transform: 'redact', permissions: ['token:update'] },
+            { priority: 3, container: '/b/', transform: 'mask', permissions: ['token:update'] },
+          ],
+        },
+      })
+      const given = token('secret', { mask: '{{ data }}', containers: ['/a/'] })
+      const { id } = await vault().create(keys.owner, given)
+      assert.equal(
+        granted(await vault().patch(`/tokens/${id}`, keys.mover, { containers: ['/b/'] })).data,
+        undefined,
+      )
     })
-    const given = token('secret', { mask: '{{ data }}', containers: ['/a/'] })
-    const { id } = await vault().create(keys.owner, given)
-    assert.equal(
-      granted(await vault().patch(`/tokens/${id}`, keys.mover, { containers: ['/b/'] })).data,
-      undefined,
-    )
   })
 })

@@ -148,6 +148,14 @@ const table: {
     ],
   },
   {
+    name: 'trusted-proxies',
+    key: 'trustedProxies',
+    values: ['10.0.0.7', '10.0.0.0/8, fd00::/8', '::1,'],
+    show: c => c.trustedProxies,
+    shown: [['10.0.0.7'], ['10.0.0.0/8', 'fd00::/8'], ['::1']],
+    bad: ['proxy', '10.0.0', '10.0.0.0/33', 'fd00::/129', '10.0.0.0/', '10.0.0.0/8/8', 'fe80::1%eth0', '/8'],
+  },
+  {
     name: 'idempotency-strict',
     key: 'idempotencyStrict',
     values: ['true', 'false', 'true'],
@@ -258,6 +266,22 @@ const table: {
     show: c => c.drainTimeoutMs,
     shown: [0, 250, 3_600_000],
     bad: ['3601', '10s', '-1'],
+  },
+  {
+    name: 'audit-anchors',
+    key: 'auditAnchors',
+    values: ['file:/mnt/one', 'file:///mnt/one, file:/mnt/two', 'file:/a b,'],
+    show: c => c.auditAnchors,
+    shown: [['/mnt/one'], ['/mnt/one', '/mnt/two'], ['/a b']],
+    bad: ['/mnt/one', 'file:relative', 's3:/bucket'],
+  },
+  {
+    name: 'audit-retention-days',
+    key: 'auditRetentionDays',
+    values: ['90', '400', '3650'],
+    show: c => c.auditRetentionDays,
+    shown: [90, 400, 3_650],
+    bad: ['89', '3651', '365.5', 'for ever'],
   },
 ]
 
@@ -378,6 +402,7 @@ describe('settings', () => {
       logLevel: 'info',
       headerPrefix: 'svc',
       corsOrigins: [],
+      trustedProxies: [],
       idempotencyStrict: false,
       rateLimit: undefined,
       limits: {},

@@ -16,8 +16,9 @@ describe('the command line', () => {
   const site = new Site()
   after(() => site.remove())
 
-  const served = 'log-level|header-prefix|cors-|idempotency-|rate-|workers|drain-'
+  const served = 'log-level|header-prefix|cors-|idempotency-|rate-|workers|drain-|audit-|trusted-'
   const noAddress = new RegExp(`^(host|port|tls-|${served})`)
+  const notAnchors = new RegExp(`^(host|port|tls-|limits|${served.replace('audit-', 'audit-retention-')})`)
   const unread: Readonly<Record<string, RegExp>> = {
     dev: /^(database-|key-provider|master-key|workers)/,
     serve: /^$/,
@@ -26,7 +27,9 @@ describe('the command line', () => {
     'key create': noAddress,
     'master-key': /^(?!master-key-file$)/,
     backup: /^(?!data$)/,
-    doctor: new RegExp(`^(host|port|${served})`),
+    doctor: new RegExp(`^(host|port|${served.replace('audit-', 'audit-retention-')})`),
+    'logs verify': notAnchors,
+    'logs accept-rollback': notAnchors,
   }
   const unreadByOthers = new RegExp(`^(host|port|tls-|limits|${served})`)
 

@@ -135,12 +135,12 @@ describe('a rotation of the master key', () => {
     assertRefused(
       early,
       1,
-      /storage has 5 keys under an older master key: run strongroom master-key rewrap --data \S+ .*first/,
+      /storage has 7 keys under an older master key: run strongroom master-key rewrap --data \S+ .*first/,
     )
     assert.equal(readFileSync(site.masterKeyFile, 'utf8').trim().split('\n').length, 2)
 
-    assert.equal(await told('rewrap'), '5 keys wrapped with the new master key, 0 already\n')
-    assert.deepEqual(await site.json('master-key', 'rewrap'), { rewrapped: 0, current: 5 })
+    assert.equal(await told('rewrap'), '7 keys wrapped with the new master key, 0 already\n')
+    assert.deepEqual(await site.json('master-key', 'rewrap'), { rewrapped: 0, current: 7 })
     await shown(server.url)
     assert.match(await told('retire'), /^1 older master key moved to \S+\.retired: keep it/)
     await shown(server.url)
@@ -212,7 +212,7 @@ describe('a rotation of the master key', () => {
         )
       assert.match(
         (await run(['master-key', 'rewrap'], `${next} ${old}`)).stdout,
-        /^5 keys wrapped with the new master key/,
+        /^7 keys wrapped with the new master key/,
       )
       assert.equal((await run(['tenant', 'list'], next)).code, 0)
       assertRefused(await run(['tenant', 'list'], old), 1, /does not open/)

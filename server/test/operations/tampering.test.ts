@@ -4,6 +4,7 @@ import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import { newUuid } from '../../src/crypto/uuid.ts'
 import type { TestReply } from '../rig/answers.ts'
 import { engines, type StoredRow } from '../rig/engines.ts'
+import { isLong } from '../rig/long-run.ts'
 import { isRefusedByType } from '../rig/tamper.ts'
 import { devApplications, owner, type TestApplication, TestVault } from '../rig/test-vault.ts'
 import { assertAbsent } from '../rig/traces.ts'
@@ -18,6 +19,9 @@ const flipped = (bytes: Uint8Array, bit: number): Uint8Array => {
 }
 
 for (const engine of engines) {
+  /** Seals are checked above storage. On the other engines each change is made to one kind of token; in the long run to both. */
+  const kindsOfId = isLong || engine === engines[0] ? [false, true] : [true]
+
   /** A vault with two tenants, and direct access to its storage. */
   class Scene {
     vault!: TestVault
@@ -136,7 +140,7 @@ for (const engine of engines) {
     }
 
     for (const [name, change] of Object.entries(changes))
-      for (const isChosen of [false, true])
+      for (const isChosen of kindsOfId)
         test(`a token with ${isChosen ? 'a chosen id' : 'an id of the vault'} and ${name} answers 500 and is logged (C2.17, C2.5, C2.8)`, async t => {
           const { vault, keys } = scene
           const card = (cvc: string, id?: string) => ({

@@ -19,8 +19,12 @@ export const makeReply = (status: number, headers: Headers, text: string): TestR
   status,
   headers,
   text,
-  body: text === '' || !headers.get('content-type')?.includes('json') ? undefined : JSON.parse(text),
+  body: text === '' || !isJson(headers) ? undefined : JSON.parse(text),
 })
+
+/** Lines of JSON are not JSON. */
+const isJson = (headers: Headers): boolean =>
+  /\bjson\b/.test(headers.get('content-type')?.replace('x-ndjson', '') ?? '')
 
 /** The body of an answer whose success the test takes for granted. */
 export const granted = (reply: TestReply): TestReply['body'] => {
@@ -33,7 +37,7 @@ export const appearance = ({ status, headers, body }: TestReply) => {
   const { trace_id: _trace, ...rest } = body ?? {}
   return {
     status,
-    headers: [...headers].filter(([name]) => !['date', 'svc-trace-id'].includes(name)).sort(),
+    headers: [...headers].filter(([name]) => !['date', 'svc-trace-id', 'svc-audit'].includes(name)).sort(),
     body: rest,
   }
 }

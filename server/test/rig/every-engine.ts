@@ -4,7 +4,13 @@ import { type Engine, engines, sqlite } from './engines.ts'
 import { isLong } from './long-run.ts'
 import { TestVault } from './test-vault.ts'
 
-type Suite = (vault: () => TestVault) => void
+type Suite = (vault: () => TestVault, aboveStorage: AboveStorage) => void
+
+/**
+ * Tests of a suite that no engine can influence, because storage is not asked or has one answer: what is refused before it, or
+ * computed from what comes back. They run on one engine; the long run has them on every engine.
+ */
+type AboveStorage = (tests: () => void) => void
 
 /** Runs a suite once for each engine, with a vault of its own. */
 export const onEveryEngine = (name: string, suite: Suite, settings: Partial<ServiceSettings> = {}): void => {
@@ -39,6 +45,11 @@ const describeOn = (engine: Engine, name: string, suite: Suite, settings: Partia
       vault = await TestVault.start({ engine, settings })
     })
     after(() => vault.stop())
-    suite(() => vault)
+    suite(
+      () => vault,
+      tests => {
+        if (isLong || engine === engines[0]) tests()
+      },
+    )
   })
 }

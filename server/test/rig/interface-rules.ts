@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { Ajv, type ValidateFunction } from 'ajv'
-import { answerHeaders } from '../../src/contract/headers.ts'
+import { answerHeaders, prefixed, receiptHeader } from '../../src/contract/headers.ts'
 import { openApi } from '../../src/contract/openapi.ts'
 import type { Header, Reference } from '../../src/contract/openapi-document.ts'
 import type { TestReply } from './answers.ts'
@@ -71,7 +71,7 @@ export const assertInterfaceRules = (
   const type = headers.get('content-type')?.split(';', 1)[0]
   assert.equal(type === undefined, declared.content === undefined, `${method} ${status} has a body or none`)
   const schema = type === undefined ? undefined : declared.content?.[type]?.schema
-  if (type === undefined || !type.includes('json')) return
+  if (type === undefined || !/[/+]json$/.test(type)) return
   assert.ok(schema !== undefined, `${method} answers with ${type}, which the document does not tell`)
   const validate = validatorOf(schema)
   assert.ok(
@@ -79,6 +79,9 @@ export const assertInterfaceRules = (
     `${method} ${status} is not as the document tells: ${ajv.errorsText(validate.errors)}`,
   )
 }
+
+/** With the prefix that tests use, like all headers of the document. */
+const receipt = prefixed('svc', receiptHeader.name)
 
 /** Promised headers are present, and headers that the document knows occur nowhere else. */
 const assertHeaders = (
@@ -92,7 +95,7 @@ const assertHeaders = (
     assert.ok(header !== undefined, `${name} is described nowhere`)
     assertHeader(sent.get(name), header, `${answer}: ${name}`)
   }
-  for (const name of Object.keys(answerHeaders))
+  for (const name of [...Object.keys(answerHeaders), receipt])
     assert.ok(name in declared || !sent.has(name), `${answer} has ${name}, which the document does not tell`)
 }
 

@@ -6,18 +6,16 @@ type LogLine = { readonly text: string; readonly at: number }
 /** Records for tests of storage, which does not look into them: their seal is JSON. Counts how often it was asked to seal. */
 export class TestLogPart implements LogPart {
   readonly #lines: readonly LogLine[]
+  readonly bytes: number
   seals = 0
 
-  constructor(lines: readonly LogLine[]) {
+  constructor(lines: readonly LogLine[], bytes = lines.length * 100) {
     this.#lines = lines
+    this.bytes = bytes
   }
 
   get records(): number {
     return this.#lines.length
-  }
-
-  get bytes(): number {
-    return this.#lines.length * 100
   }
 
   sealWith(others: readonly LogPart[]): SealedLog {
@@ -41,3 +39,8 @@ export const linesOf = ({ sealed, kept }: LogBlockRow): string[] => {
   const lines = JSON.parse(Buffer.from(sealed).toString()) as string[]
   return kept === null ? lines : lines.filter((_line, at) => ((kept[at >> 3] ?? 0) & (1 << (at & 7))) !== 0)
 }
+
+/** The first record of tenants that tests make in storage. */
+export const tenantMade = 'the tenant was made'
+
+export const madeTenantLog = (): TestLogPart => logOf([tenantMade])

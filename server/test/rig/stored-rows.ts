@@ -7,15 +7,18 @@ export type { StoredRow } from './engines.ts'
 export const storedRows = async (vault: TestVault, table: string): Promise<StoredRow[]> =>
   (await storedRowsOf(vault, [table]))[0] ?? []
 
-/** The rows of each of these tables. */
-export const storedRowsOf = (
-  { engine, folder }: TestVault,
+/** The rows of each of these tables, with the records of all that was done so far. */
+export const storedRowsOf = async (
+  { engine, folder, service }: TestVault,
   tables: readonly string[],
-): Promise<StoredRow[][]> =>
-  engine.reachAll(
+): Promise<StoredRow[][]> => {
+  // Records of earlier requests would come while a test looks.
+  await service.vault.acts.flush().catch(() => undefined)
+  return engine.reachAll(
     folder.path,
     tables.map(table => [`SELECT * FROM ${engine.views[table] ?? table}`]),
   )
+}
 
 export const countRows = async ({ engine, folder }: TestVault, table: string): Promise<number> => {
   const [row] = await engine.reach(folder.path, `SELECT count(*) AS count FROM ${table}`)

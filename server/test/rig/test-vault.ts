@@ -31,6 +31,7 @@ export const defaultSettings: ServiceSettings = {
   headerPrefix: 'svc',
   idempotencyStrict: false,
   corsOrigins: [],
+  trustedProxies: [],
   rateLimit: undefined,
   auditAnchors: [],
   auditRetentionDays: 400,

@@ -6,7 +6,7 @@ import { setImmediate as nextIteration } from 'node:timers/promises'
 import { MessageChannel } from 'node:worker_threads'
 import { SignsOfLife } from '../../src/cli/workers/signs-of-life.ts'
 import { Scheduler, Work } from '../../src/scheduling/scheduler.ts'
-import { onEveryEngine } from '../rig/every-engine.ts'
+import { onOneEngine } from '../rig/every-engine.ts'
 import { devApplications, owner, type TestVault } from '../rig/test-vault.ts'
 
 const crowd = 300
@@ -39,7 +39,7 @@ const attacks: readonly { name: string; path: string; body: (at: number) => unkn
   { name: 'tokenizes of a thousand', path: '/tokenize', body: () => thousand },
 ]
 
-onEveryEngine('beside a crowd that asks for all there is', started => {
+onOneEngine('beside a crowd that asks for all there is', 'turns are given out above storage', started => {
   type Party = { readonly key: string; readonly tenant: number }
   let attacker: Party
   let neighbour: Party

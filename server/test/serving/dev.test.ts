@@ -103,6 +103,13 @@ describe('strongroom dev', () => {
     assert.deepEqual([tenant.status, tenant.body.id], [200, keys.tenant_id])
   })
 
+  test('the management key reads the log (L9.2)', async () => {
+    const keys = readKeys(home)
+    const { status, body } = await call(keys.base_url, 'GET', '/logs', keys.management_api_key)
+    assert.equal(status, 200)
+    assert.ok(body.data.some(({ operation }: { operation: string }) => operation === 'tenant create'))
+  })
+
   test('it prints the keys, and a curl line that works as pasted (C34.5)', async () => {
     const line = (await first.line('stdout', text => text.trimStart().startsWith('curl '))).trim()
     const keys = readKeys(home)

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Effect, GuardedChange, WriteSet } from '../../src/store/write-set.ts'
+import { changesContent, type Effect, type GuardedChange, type WriteSet } from '../../src/store/write-set.ts'
 import { patchedBy, patchMatches } from './judge.ts'
 import { definitionsOf, type Operation } from './operation.ts'
 import type { Role } from './requests.ts'
@@ -40,6 +40,8 @@ export const advance = (
   /** The world in which the operation began. */
   begun: World,
 ): World => {
+  // A record of a read, or of a refusal: it changes nothing that the model knows.
+  if (!changesContent(set)) return world
   const index = tenantAt(set.tenant)
   const tenant = world.tenants[index]
   if (tenant === undefined) return world

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { type BatchResult, CommitQueue } from '../../src/store/commit-queue.ts'
 import { StoreOverloadedError, StoreUnavailableError } from '../../src/store/port.ts'
 import type { WriteSet } from '../../src/store/write-set.ts'
+import { TestLogPart } from '../rig/log-parts.ts'
 import { tokenRow, writeSet } from './contract/rig.ts'
 
 /** The tenants of each batch, in the order in which batches began, and the most batches under way at once. */
@@ -75,6 +76,9 @@ test('a batch is bounded, and no set is left behind (C27.1)', async () => {
   }
   await Promise.all(Array.from({ length: 5 }, () => queue.add(withSealed(400 * 1_024))))
   assert.deepEqual(sizes.splice(0), [2, 2, 1], 'bytes count')
+  const withLog = () => writeSet(1, { log: new TestLogPart([{ text: 'a', at: 1 }], 400 * 1_024) })
+  await Promise.all(Array.from({ length: 5 }, () => queue.add(withLog())))
+  assert.deepEqual(sizes.splice(0), [2, 2, 1], 'and so do those of records')
   await Promise.all([1, 1 << 24, 1, 1 << 24, 1].map(bytes => queue.add(withSealed(bytes))))
   assert.deepEqual(sizes, [1, 1, 1, 1, 1], 'what is more than a batch is committed alone')
 })

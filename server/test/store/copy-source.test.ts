@@ -84,6 +84,13 @@ describe('a vault at rest (sqlite)', () => {
     vault.close()
   })
 
+  test('counts the numbers of tenants of which only the log is left as used (L7, C35)', async () => {
+    await change("INSERT INTO log_owners VALUES (9, 'x')")
+    const vault = openCopySource(path)
+    assert.equal(vault.lastTenant(), 9)
+    vault.close()
+  })
+
   for (const [what, table, ...plant] of [
     [
       'a text with a NUL in it',

@@ -15,6 +15,7 @@ import { standaloneWrites } from '../../src/store/postgres/standalone-writes.ts'
 import type { WriteSet } from '../../src/store/write-set.ts'
 import { CutLine } from '../rig/cut-line.ts'
 import { becomeLaterRelease } from '../rig/later-migration.ts'
+import { madeTenantLog } from '../rig/log-parts.ts'
 import { type Cluster, freePort, startCluster } from '../rig/postgres-cluster.ts'
 import { databaseOf, settingsOf } from '../rig/postgres-databases.ts'
 import { startStandby } from '../rig/standby.ts'
@@ -313,13 +314,16 @@ describe('a primary that lives on after its standby took over', () => {
       const store = await openPostgres({ ...settingsOf(url), poolSize: 4 })
       stores.set(node, store)
       ends.unshift(() => store.close())
-      tenant ??= await store.createTenant({
-        id: 'any',
-        sealed: bytes('tenant'),
-        keys: [],
-        applications: [],
-        apiKeys: [],
-      })
+      tenant ??= await store.createTenant(
+        {
+          id: 'any',
+          sealed: bytes('tenant'),
+          keys: [],
+          applications: [],
+          apiKeys: [],
+        },
+        madeTenantLog(),
+      )
       await store.commit(insert(node))
       assert.ok(await store.getToken(tenant, node))
       assert.ok(await store.acquireLease(lease, 0))

@@ -4,6 +4,7 @@ import pg from 'pg'
 import { migrations, schemaState } from '../../src/store/postgres/migrate.ts'
 import { openPostgres, withClient } from '../../src/store/postgres/postgres-store.ts'
 import { becomeLaterRelease } from '../rig/later-migration.ts'
+import { madeTenantLog } from '../rig/log-parts.ts'
 import { emptyDatabase, settingsOf } from '../rig/postgres-databases.ts'
 
 const newest = migrations.at(-1)?.number ?? 0
@@ -93,13 +94,16 @@ describe('migrations (postgres)', () => {
 
   test('a node keeps running while a newer release adds to the schema, but does not start on it (C35)', async () => {
     const store = await openPostgres(settingsOf(database.url))
-    const tenant = await store.createTenant({
-      id: 'one',
-      sealed: new Uint8Array(1),
-      keys: [],
-      applications: [],
-      apiKeys: [],
-    })
+    const tenant = await store.createTenant(
+      {
+        id: 'one',
+        sealed: new Uint8Array(1),
+        keys: [],
+        applications: [],
+        apiKeys: [],
+      },
+      madeTenantLog(),
+    )
     assert.equal((await store.getTenant(tenant))?.id, 'one')
     await query('ALTER TABLE tenants ADD COLUMN newer integer')
     await query(`INSERT INTO migrations (number, name) VALUES (${newest + 1}, 'newer')`)

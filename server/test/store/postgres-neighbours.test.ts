@@ -4,6 +4,7 @@ import { Announcements, hearMaxMs } from '../../src/cli/workers/announcements.ts
 import type { Store } from '../../src/store/port.ts'
 import { trustMs } from '../../src/store/postgres/grants-watch.ts'
 import { openPostgres } from '../../src/store/postgres/postgres-store.ts'
+import { madeTenantLog } from '../rig/log-parts.ts'
 import { emptyDatabase, settingsOf } from '../rig/postgres-databases.ts'
 
 describe('processes of one machine that share a database (postgres)', () => {
@@ -38,7 +39,7 @@ describe('processes of one machine that share a database (postgres)', () => {
       applications: [],
       apiKeys: [],
     }
-    await store.createTenant(tenant)
+    await store.createTenant(tenant, madeTenantLog())
     const [row] = await store.listTenants()
     assert.ok(row)
     let isAnswered = false

@@ -5,6 +5,7 @@ import { after, before, describe, test } from 'node:test'
 import { newTokenId } from '../../src/crypto/uuid.ts'
 import { rowNumberFor, rowNumberOf } from '../../src/store/sqlite/row-number.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
+import { madeTenantLog } from '../rig/log-parts.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
 import { bytes, insertion, tokenRow } from './contract/rig.ts'
 
@@ -42,13 +43,16 @@ describe('rows are stored under their numbers', () => {
   const store = openSqlite({ path, writing: 'inline' })
   let tenant = 0
   before(async () => {
-    tenant = await store.createTenant({
-      id: 'a',
-      sealed: bytes('a'),
-      keys: [],
-      applications: [],
-      apiKeys: [],
-    })
+    tenant = await store.createTenant(
+      {
+        id: 'a',
+        sealed: bytes('a'),
+        keys: [],
+        applications: [],
+        apiKeys: [],
+      },
+      madeTenantLog(),
+    )
   })
   after(async () => {
     await store.close()

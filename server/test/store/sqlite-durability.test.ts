@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, test } from 'node:test'
 import type { Store } from '../../src/store/port.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
+import { madeTenantLog } from '../rig/log-parts.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
 import { bytes, insertion, tokenRow } from './contract/rig.ts'
 import { openedSqlite } from './opened-sqlite.ts'
@@ -22,13 +23,16 @@ describe('durability (sqlite)', () => {
     store = openSqlite({ path, writing: 'inline' })
     watch.stop()
     connection = [...watch.databases][0] as DatabaseSync
-    tenant = await store.createTenant({
-      id: 'a tenant',
-      sealed: bytes('sealed'),
-      keys: [],
-      applications: [],
-      apiKeys: [],
-    })
+    tenant = await store.createTenant(
+      {
+        id: 'a tenant',
+        sealed: bytes('sealed'),
+        keys: [],
+        applications: [],
+        apiKeys: [],
+      },
+      madeTenantLog(),
+    )
     outsider = new DatabaseSync(path, { readOnly: true })
   })
   after(async () => {

@@ -6,6 +6,7 @@ import { setImmediate as amongImmediates } from 'node:timers/promises'
 import { MessageChannel } from 'node:worker_threads'
 import type { Store } from '../../src/store/port.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
+import { madeTenantLog } from '../rig/log-parts.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
 import { bytes } from './contract/rig.ts'
 
@@ -57,13 +58,16 @@ describe('the epoch of grants (sqlite)', () => {
   })
 
   test('a change of its own is seen at once (C27.2)', async () => {
-    const tenant = await store.createTenant({
-      id: 'a tenant',
-      sealed: bytes('sealed'),
-      keys: [],
-      applications: [],
-      apiKeys: [],
-    })
+    const tenant = await store.createTenant(
+      {
+        id: 'a tenant',
+        sealed: bytes('sealed'),
+        keys: [],
+        applications: [],
+        apiKeys: [],
+      },
+      madeTenantLog(),
+    )
     await nextEvent()
     const changed = store.commit({
       tenant,

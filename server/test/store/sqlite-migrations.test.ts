@@ -10,6 +10,10 @@ import { inspectSqlite } from '../../src/store/sqlite/inspect.ts'
 import { migrate, migrations } from '../../src/store/sqlite/migrate.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
 import { becomeLaterRelease } from '../rig/later-migration.ts'
+
+import { madeTenantLog } from '../rig/log-parts.ts'
+import { isLong } from '../rig/long-run.ts'
+
 import { temporaryFolder } from '../rig/temporary-folder.ts'
 import { openedSqlite } from './opened-sqlite.ts'
 
@@ -93,7 +97,7 @@ describe('migrations (sqlite)', () => {
   test('a later release migrates storage and keeps what is in it (C34.7)', async () => {
     const store = openSqlite({ path })
     const tenant = { id: 'one', sealed: new Uint8Array(1), keys: [], applications: [], apiKeys: [] }
-    const number = await store.createTenant(tenant)
+    const number = await store.createTenant(tenant, madeTenantLog())
     await store.close()
     const leaveLaterRelease = becomeLaterRelease()
     try {
@@ -140,7 +144,7 @@ describe('migrations (sqlite)', () => {
   test('all who open new storage at the same moment succeed (C35.3)', async () => {
     const threads = Array.from({ length: 4 }, opener)
     try {
-      for (let round = 0; round < 10; round++) {
+      for (let round = 0; round < (isLong ? 10 : 3); round++) {
         path = join(folder.path, `vault-${round}.db`)
         const gate = new Int32Array(new SharedArrayBuffer(4))
         const answers = threads.map(async thread => {
@@ -197,9 +201,11 @@ const opener = (): Worker =>
       try {
         const store = openSqlite({ path })
         await store.ensureVaultKeys([{ purpose: 'a key', version: 1, wrapped: new Uint8Array(8) }])
-        await store.createTenant({
-          id: crypto.randomUUID(), sealed: new Uint8Array(8), keys: [], applications: [], apiKeys: [],
-        })
+        const sealed = new Uint8Array(8)
+        await store.createTenant(
+          { id: crypto.randomUUID(), sealed, keys: [], applications: [], apiKeys: [] },
+          { records: 1, bytes: 8, sealWith: () => ({ firstAt: 1, lastAt: 1, sealed }) },
+        )
         await store.close()
         parentPort.postMessage('opened')
       } catch (error) {

@@ -9,6 +9,7 @@ import { type PackedSets, packSets, unpackSets } from '../../src/store/sqlite/wr
 import { sharedWriter } from '../../src/store/sqlite/writing/shared-writer.ts'
 import { threadWriter } from '../../src/store/sqlite/writing/thread-writer.ts'
 import type { Writer, WriterAnswer, WriterRequest } from '../../src/store/sqlite/writing/writer-client.ts'
+import { madeTenantLog } from '../rig/log-parts.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
 import { insertion, tokenRow } from './contract/rig.ts'
 import { storeContract } from './store-contract.ts'
@@ -182,13 +183,16 @@ describe('one writer for several processes', () => {
     const writer = sharedWriter(threadWriter({ path, lockWaitMs: 5_000 }))
     const open = () => openSqlite({ path, writing: writer })
     const stores = [open(), open()]
-    const tenant = await open().createTenant({
-      id: 'one',
-      sealed: new Uint8Array(1),
-      keys: [],
-      applications: [],
-      apiKeys: [],
-    })
+    const tenant = await open().createTenant(
+      {
+        id: 'one',
+        sealed: new Uint8Array(1),
+        keys: [],
+        applications: [],
+        apiKeys: [],
+      },
+      madeTenantLog(),
+    )
     const outcomes = await Promise.all(
       stores.map(store => store.commit(insertion(tenant, [{ row: tokenRow(tenant, 'same'), terms: [] }]))),
     )

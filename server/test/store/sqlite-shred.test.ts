@@ -7,6 +7,7 @@ import { after, before, describe, test } from 'node:test'
 import type { Store } from '../../src/store/port.ts'
 import type { KeyRow } from '../../src/store/rows.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
+import { madeTenantLog } from '../rig/log-parts.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
 import { devApplications, TestVault } from '../rig/test-vault.ts'
 import { bytes, isUnavailable, pendingAfter, tokenRow, transientRow, writeSet } from './contract/rig.ts'
@@ -126,7 +127,7 @@ describe('shredding (sqlite)', () => {
         wrapped: wrapped[at] as Buffer,
       }))
       const made = { id: `tenant ${i}`, sealed: noise.bytes(300), keys, applications: [], apiKeys: [] }
-      tenants.push({ tenant: await store.createTenant(made), wrapped, isGone: false })
+      tenants.push({ tenant: await store.createTenant(made, madeTenantLog()), wrapped, isGone: false })
     }
     for (let version = 2; version < 6; version++)
       for (const { tenant, wrapped } of tenants) {
@@ -239,7 +240,7 @@ describe('shredding (sqlite)', () => {
 })
 
 const newTenant = (store: Store, id: string, keys: readonly KeyRow[] = []): Promise<number> =>
-  store.createTenant({ id, sealed: bytes('sealed'), keys, applications: [], apiKeys: [] })
+  store.createTenant({ id, sealed: bytes('sealed'), keys, applications: [], apiKeys: [] }, madeTenantLog())
 
 describe('the code of a card (sqlite)', () => {
   let vault: TestVault

@@ -5,6 +5,7 @@ import { after, before, beforeEach, describe, test } from 'node:test'
 import { setImmediate as nextIteration } from 'node:timers/promises'
 import type { Store } from '../../src/store/port.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
+import { logOf, madeTenantLog } from '../rig/log-parts.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
 import { bytes, insertion, pendingAfter, tokenRow, transientRow, writeSet } from './contract/rig.ts'
 import { openedSqlite } from './opened-sqlite.ts'
@@ -17,13 +18,16 @@ describe('a snapshot shared by reads (sqlite)', () => {
   let outsider: DatabaseSync
   before(async () => {
     store = openSqlite({ path, writing: 'inline' })
-    tenant = await store.createTenant({
-      id: 'a tenant',
-      sealed: bytes('sealed'),
-      keys: [],
-      applications: [],
-      apiKeys: [],
-    })
+    tenant = await store.createTenant(
+      {
+        id: 'a tenant',
+        sealed: bytes('sealed'),
+        keys: [],
+        applications: [],
+        apiKeys: [],
+      },
+      madeTenantLog(),
+    )
     await create('token')
     outsider = new DatabaseSync(path, { timeout: 5_000 })
   })
@@ -48,6 +52,31 @@ describe('a snapshot shared by reads (sqlite)', () => {
     assert.deepEqual([first, second, await read()], [1, 1, 1])
     await nextIteration()
     assert.equal(await read(), 2)
+  })
+
+  test('a record of a read ends no snapshot, in the midst of which it may become durable (L3)', async () => {
+    const inspect = async (commit: () => Promise<unknown>) => {
+      let seen: unknown
+      // Right before the commit, which follows at the end of the step.
+      process.nextTick(() =>
+        queueMicrotask(() => {
+          seen = (async () => {
+            const versions = [await read(), await read()]
+            await committing
+            write(2)
+            return [...versions, await read()]
+          })()
+        }),
+      )
+      const committing = commit()
+      await committing
+      return seen
+    }
+    const record = () => store.commit(writeSet(tenant, { log: logOf(['revealed token']) }))
+    assert.deepEqual(await inspect(record), [1, 1, 1])
+    await nextIteration()
+    write(1)
+    assert.deepEqual(await inspect(() => create('fourth')), [1, 1, 2])
   })
 
   test('a single read sees what was committed just before (C27.1)', async () => {

@@ -14,6 +14,7 @@ import { threadWriter } from '../../src/store/sqlite/writing/thread-writer.ts'
 import type { Writer } from '../../src/store/sqlite/writing/writer-client.ts'
 import { tableNamed } from '../../src/store/tables.ts'
 import type { WriteSet } from '../../src/store/write-set.ts'
+import { madeTenantLog } from '../rig/log-parts.ts'
 import { fc } from '../rig/properties.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
 import {
@@ -44,7 +45,7 @@ describe('index entries that wait (sqlite)', () => {
     path = join(folder.path, 'vault.db')
     watch = watchSqlite()
     store = open()
-    tenant = await store.createTenant(newTenant('one'))
+    tenant = await store.createTenant(newTenant('one'), madeTenantLog())
   })
   afterEach(async () => {
     watch.stop()
@@ -400,7 +401,7 @@ describe('index entries that wait (sqlite)', () => {
   test('what waits of a deleted tenant is neither moved nor kept (C31.6)', async () => {
     await create('a')
     await store.commit(writeSet(tenant, { effects: [{ kind: 'deleteTenant' }] }))
-    const living = await store.createTenant(newTenant('two'))
+    const living = await store.createTenant(newTenant('two'), madeTenantLog())
     const dead = tenant
     tenant = living
     await createMany('b')

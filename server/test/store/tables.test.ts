@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { type ColumnKind, contentTables, type Table, tables } from '../../src/store/tables.ts'
+import { type ColumnKind, contentTables, logTables, type Table, tables } from '../../src/store/tables.ts'
 import { type Engine, engines } from '../rig/engines.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
 
@@ -89,8 +89,8 @@ for (const engine of engines)
     })
   })
 
-test('the keys of content rows begin with the tenant, so that they can be sharded and removed by it (§1.2, C31)', () => {
-  for (const { name, key } of contentTables) assert.match(key, /^tenant, /, name)
+test('the keys of content and log rows begin with the tenant, so that they can be sharded and removed by it (§1.2, C31)', () => {
+  for (const { name, key } of [...contentTables, ...logTables]) assert.match(key, /^tenant, /, name)
 })
 
 const expected = ({ columns }: Table, own: Record<string, ColumnKind | undefined>): Record<string, unknown> =>

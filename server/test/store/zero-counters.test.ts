@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { engines } from '../rig/engines.ts'
+import { madeTenantLog } from '../rig/log-parts.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
 import { writeSet } from './contract/rig.ts'
 
@@ -12,7 +13,7 @@ for (const engine of engines)
       const [one] = stores
       assert.ok(one)
       const newTenant = { id: 'one', sealed: new Uint8Array(1), keys: [], applications: [], apiKeys: [] }
-      const tenant = await one.createTenant(newTenant)
+      const tenant = await one.createTenant(newTenant, madeTenantLog())
       const move = (by: number, n: number) =>
         stores[n % 2]?.commit(
           writeSet(tenant, {

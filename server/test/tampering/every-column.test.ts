@@ -15,8 +15,10 @@ import type { Caller, Vault } from '../../src/operations/vault/vault.ts'
 import { verifyTenant } from '../../src/operations/verify/verify-tenant.ts'
 import { findResult, requestHash } from '../../src/operations/writing/kept-results.ts'
 import type { Store } from '../../src/store/port.ts'
+
 import { endlessTurn, someAct } from '../rig/caller-of.ts'
-import { engines } from '../rig/engines.ts'
+import { type Engine, engines } from '../rig/engines.ts'
+
 import { isLong } from '../rig/long-run.ts'
 import { Seeded } from '../rig/seeded.ts'
 import { owner, type TestApplication, TestVault } from '../rig/test-vault.ts'
@@ -50,6 +52,12 @@ const changes: Record<string, Change> = {
     value instanceof Uint8Array || typeof value === 'string' ? value.slice(0, value.length / 2) : 0,
   'an emptied value': value => (value instanceof Uint8Array ? new Uint8Array(0) : null),
 }
+
+/** What is shown of a changed value is decided above storage. Enough of it on the other engines that each of their columns is met. */
+const changesOn = (engine: Engine): [string, Change][] =>
+  Object.entries(changes).filter(
+    ([name]) => isLong || engine === engines[0] || name === 'a value taken from another row',
+  )
 
 /** Tables that only propose, and those of their values that say nothing about tokens. */
 const indexes = ['terms', 'matches', 'counters']
@@ -187,7 +195,7 @@ for (const engine of engines)
       assert.equal(await storage.sound(isIndexWrong), false)
     })
 
-    for (const [name, change] of Object.entries(changes))
+    for (const [name, change] of changesOn(engine))
       test(`with ${name}, in any column of any table, shows nothing it did not show before (§1.3, C28.1, C30.2)`, () =>
         everyValue(change, rowsPerTable, storage.tables, async (place, store) =>
           assertNothingNew(await readEverything(store), `seed ${seed}, ${describePlace(place)}`),

@@ -7,6 +7,7 @@ import { type Issue, invalid } from '../../domain/errors.ts'
 import { faultPlace } from '../../domain/json/fault-place.ts'
 import type { Json, JsonObject } from '../../domain/json/json.ts'
 import { createApplication } from '../../operations/applications/create-application.ts'
+import { grantPermissions } from '../../operations/applications/grant-permissions.ts'
 import { listApplications } from '../../operations/applications/list-applications.ts'
 import { asOperator } from '../../operations/vault/operator.ts'
 import { type Run, required } from '../command.ts'
@@ -21,8 +22,7 @@ export const appCreate: Run = invocation =>
   withVault(invocation.config, async vault => {
     const { options, flags } = invocation
     const wish: JsonObject = { name: required(invocation, 'name'), type: required(invocation, 'type') }
-    if (options.permissions !== undefined)
-      wish.permissions = options.permissions.split(',').map(permission => permission.trim())
+    if (options.permissions !== undefined) wish.permissions = readPermissions(options.permissions)
     if (options.rules !== undefined) wish.rules = readRules(options.rules)
     const issues: Issue[] = []
     const body = checkApplication(wish, '', issues)
@@ -41,6 +41,8 @@ export const appCreate: Run = invocation =>
       `the application ${made.id} was made, but its key was not shown: strongroom key create --tenant ${tenant} --app ${made.id} makes a new one`,
     )
   })
+
+const readPermissions = (text: string): string[] => text.split(',').map(permission => permission.trim())
 
 const readRules = (path: string): Json => {
   const text = readNamedFile(path)
@@ -77,5 +79,17 @@ export const appList: Run = invocation =>
         ...applications.map(({ id, type, name }) => [String(id), String(type), String(name)]),
       ]),
     )
+    return 0
+  })
+
+export const appGrant: Run = invocation =>
+  withVault(invocation.config, async vault => {
+    const [id = ''] = invocation.words
+    const permissions = readPermissions(required(invocation, 'permissions'))
+    const granted = await asOperator(vault, required(invocation, 'tenant'), act('app grant'), operator =>
+      grantPermissions(vault, operator, id, permissions),
+    )
+    const held = Array.isArray(granted.permissions) ? granted.permissions.join(', ') : ''
+    print(invocation.flags.json, granted, `the application ${id} holds ${held}`)
     return 0
   })

@@ -1,10 +1,23 @@
 import type { SettingName } from '../../config/settings.ts'
+import { actResults, entityTypes } from '../../domain/acts/act.ts'
 import { dateForms } from '../../domain/time/date-time.ts'
 import type { Command } from '../command.ts'
 
 const json = { json: 'print JSON' }
 const tenant = { tenant: 'id of the tenant' }
 const application = { ...tenant, app: 'id of the application' }
+const logOptions = {
+  tenant: 'id of the tenant, living or deleted',
+  'entity-type': `only records about this: ${entityTypes.join(', ')}`,
+  'entity-id': 'only records about the one with this id',
+  'start-date': `only records at this time or later, such as ${dateForms}`,
+  'end-date': 'only records before this time',
+  'actor-id': 'only what this application did',
+  operation: "only this operation: an endpoint's operationId, a command or a job",
+  result: `only those with this result: ${actResults.join(', ')}`,
+  'trace-id': 'only those of the request with this trace id',
+  'token-id': 'only those that name this token',
+}
 
 const vault: readonly SettingName[] = [
   'data',
@@ -24,6 +37,7 @@ const service: readonly SettingName[] = [
   'log-level',
   'header-prefix',
   'cors-origins',
+  'trusted-proxies',
   'idempotency-strict',
   'rate-limit',
   'rate-limit-burst',
@@ -142,6 +156,36 @@ export const commands: readonly Command[] = [
     flags: json,
     reads: vault,
     run: async invocation => (await import('./application.ts')).appList(invocation),
+  },
+  {
+    name: 'app grant',
+    summary: 'Add permissions to a management application, such as those that this release brings',
+    words: ['<application id>'],
+    options: { ...tenant, permissions: 'management permissions, separated by commas' },
+    flags: json,
+    reads: vault,
+    run: async invocation => (await import('./application.ts')).appGrant(invocation),
+  },
+  {
+    name: 'logs list',
+    summary:
+      "Show a tenant's log, newest first, even if the tenant is gone; without --tenant the operator's own",
+    options: {
+      ...logOptions,
+      start: 'cursor that the page before ended with',
+      size: 'entries, at most (100)',
+    },
+    flags: json,
+    reads: vault,
+    run: async invocation => (await import('./logs.ts')).logsList(invocation),
+  },
+  {
+    name: 'logs export',
+    summary: 'Write a log as NDJSON, oldest first, with cursors at which to resume',
+    options: { ...logOptions, start: 'last cursor that was written before', size: 'records, at most (all)' },
+    flags: { follow: 'go on with new records until stopped, for a SIEM' },
+    reads: vault,
+    run: async invocation => (await import('./logs.ts')).logsExport(invocation),
   },
   {
     name: 'logs verify',

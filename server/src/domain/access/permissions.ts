@@ -11,6 +11,7 @@ export const permissionsByType = {
     'application:update',
     'application:delete',
     'report:read',
+    'log:read',
   ],
 } as const
 

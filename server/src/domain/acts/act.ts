@@ -5,7 +5,17 @@ import type { Json } from '../json/json.ts'
 import type { Instant } from '../time/instant.ts'
 
 /** What an act is about. */
-export type EntityType = 'token' | 'tenant' | 'application' | 'key' | 'proxy' | 'webhook' | 'report' | 'log'
+export type EntityType = (typeof entityTypes)[number]
+export const entityTypes = [
+  'token',
+  'tenant',
+  'application',
+  'key',
+  'proxy',
+  'webhook',
+  'report',
+  'log',
+] as const
 
 /** What is done: an endpoint, a command or a job. One object for all acts of a kind. */
 export type ActKind = {
@@ -47,7 +57,9 @@ export type ActDetails = {
 }
 
 /** 404 is a denial only where a rule hides what is there. */
-export type ActResult = 'allowed' | 'denied' | 'failed'
+export type ActResult = (typeof actResults)[number]
+/** A result is stored as its position here, so the order is for ever. */
+export const actResults = ['allowed', 'denied', 'failed'] as const
 
 /**
  * Something that somebody does with the vault (L1): shows, changes, or is refused. The operation says what it is about as it goes;

@@ -1,23 +1,26 @@
-import type { JsonObject } from '../json/json.ts'
+import type { Json, JsonObject } from '../json/json.ts'
 import { formatInstant, type Instant } from '../time/instant.ts'
-import { type Act, type ActResult, type TouchedToken, tokensPerRecord } from './act.ts'
-import { type RecordIdBase, recordId } from './record-id.ts'
+import { type Act, actResults, type TouchedToken, tokensPerRecord } from './act.ts'
+import { type RecordIdBase, recordIds } from './record-id.ts'
 
 // How the log stores acts: one JSON document for all records that became durable together. What recurs in it (kinds, actors, addresses,
-// rules) is written once, and records point at it. Text is put together piece by piece: as objects for `JSON.stringify`, a record
-// would take three times as long, on the path of every read.
-
-const results: readonly ActResult[] = ['allowed', 'denied', 'failed']
+// rules) is written once, and records point at it. Text is put together piece by piece, here and where records are read: with objects
+// and `JSON.stringify` a record would take three times as long, on the path of every read, and once more when the log's tree grows.
 
 /** Collects records into a block. */
 export class BlockWriter {
   readonly #base: RecordIdBase
   readonly #recurring = new Map<unknown, number>()
-  #recurringText = ''
-  #text = ''
+  readonly #recurringTexts: string[] = []
+  readonly #records: string[] = []
   #firstAt: Instant = Number.POSITIVE_INFINITY
   #lastAt: Instant = Number.NEGATIVE_INFINITY
   #begun: Instant | undefined
+  /** The act before, what all but its time, trace and tokens were written as, and where its token's rule is: most acts are alike. */
+  #last: Act | undefined
+  #lastMiddle = ''
+  #lastToken: TouchedToken | undefined
+  #lastTouch = 0
 
   constructor(base: RecordIdBase) {
     this.#base = base
@@ -36,64 +39,86 @@ export class BlockWriter {
     this.#begun ??= at
     if (at < this.#firstAt) this.#firstAt = at
     if (at > this.#lastAt) this.#lastAt = at
-    const head = `${at - this.#begun},"${act.traceId}",${this.#kind(act)},${this.#actor(act)},${this.#address(act)},${act.status},${results.indexOf(act.result)}`
+    const head = `${at - this.#begun},"${act.traceId}",${this.#middle(act)}`
     if (tokens.length <= tokensPerRecord) {
-      this.#append(`[${number},${head},${this.#tokens(tokens)}${detailsText(details)}]`)
+      this.#records.push(`[${number},${head},[${this.#tokens(tokens)}]${detailsText(details)}]`)
       return
     }
     for (let part = 0; part * tokensPerRecord < tokens.length; part++) {
       const some = tokens.slice(part * tokensPerRecord, (part + 1) * tokensPerRecord)
       const more = detailsText({ ...details, part: part + 1 })
-      this.#append(`[${number + part},${head},${this.#tokens(some)}${more}]`)
+      this.#records.push(`[${number + part},${head},[${this.#tokens(some)}]${more}]`)
     }
   }
 
   get text(): string {
-    return `{"v":1,"at":${this.#begun ?? 0},"ids":"${this.#base}","recurring":[${this.#recurringText}],"records":[${this.#text}]}`
+    return `{"v":1,"at":${this.#begun ?? 0},"ids":"${this.#base}","recurring":[${this.#recurringTexts.join()}],"records":[${this.#records.join()}]}`
   }
 
-  #append(record: string): void {
-    this.#text = this.#text === '' ? record : `${this.#text},${record}`
+  #middle(act: Act): string {
+    const last = this.#last
+    if (
+      last?.kind === act.kind &&
+      last.actor === act.actor &&
+      last.address === act.address &&
+      last.status === act.status &&
+      last.result === act.result
+    )
+      return this.#lastMiddle
+    this.#last = act
+    const { status, result } = act
+    this.#lastMiddle = `${this.#kind(act)},${this.#actor(act)},${this.#address(act)},${status},${actResults.indexOf(result)}`
+    return this.#lastMiddle
   }
 
   #tokens(tokens: readonly TouchedToken[]): string {
     const [first] = tokens
-    if (first === undefined) return '[]'
-    if (tokens.length === 1) return `[${JSON.stringify(first.id)},${this.#touch(first)}]`
-    return `[${tokens.map(token => `${JSON.stringify(token.id)},${this.#touch(token)}`).join()}]`
+    if (first === undefined) return ''
+    if (tokens.length === 1) return `${JSON.stringify(first.id)},${this.#touch(first)}`
+    return tokens.map(token => `${JSON.stringify(token.id)},${this.#touch(token)}`).join()
   }
 
-  #touch({ containers, permission, transform, rule }: TouchedToken): number {
-    const name = `${permission} ${transform} ${rule} ${containers.length === 1 ? containers[0] : containers.join(' ')}`
-    return (
-      this.#recurring.get(name) ??
-      this.#recurs(name, [permission, containers, transform ?? null, rule ?? null])
+  #touch(token: TouchedToken): number {
+    const last = this.#lastToken
+    const { containers, permission, transform, rule } = token
+    if (
+      last?.permission === permission &&
+      last.transform === transform &&
+      last.rule === rule &&
+      containers.length === 1 &&
+      last.containers.length === 1 &&
+      last.containers[0] === containers[0]
     )
+      return this.#lastTouch
+    const name = `${permission} ${transform} ${rule} ${containers.join(' ')}`
+    this.#lastToken = token
+    this.#lastTouch = this.#indexOf(name, () => [permission, containers, transform ?? null, rule ?? null])
+    return this.#lastTouch
   }
 
   #kind({ kind }: Act): number {
-    return (
-      this.#recurring.get(kind) ??
-      this.#recurs(kind, [kind.operation, kind.route ?? null, kind.entityType, kind.isAboutOne ? 1 : 0])
-    )
+    return this.#indexOf(kind, () => [
+      kind.operation,
+      kind.route ?? null,
+      kind.entityType,
+      kind.isAboutOne ? 1 : 0,
+    ])
   }
 
   #actor({ actor }: Act): number {
-    return (
-      this.#recurring.get(actor) ?? this.#recurs(actor, [actor.type, actor.id ?? null, actor.keyId ?? null])
-    )
+    return this.#indexOf(actor, () => [actor.type, actor.id ?? null, actor.keyId ?? null])
   }
 
   #address({ address }: Act): number | null {
-    if (address === undefined) return null
-    const name = ` ${address}`
-    return this.#recurring.get(name) ?? this.#recurs(name, address)
+    return address === undefined ? null : this.#indexOf(` ${address}`, () => address)
   }
 
-  #recurs(key: unknown, value: unknown): number {
+  #indexOf(key: unknown, value: () => unknown): number {
+    const known = this.#recurring.get(key)
+    if (known !== undefined) return known
     const index = this.#recurring.size
     this.#recurring.set(key, index)
-    this.#recurringText += `${index === 0 ? '' : ','}${JSON.stringify(value)}`
+    this.#recurringTexts.push(JSON.stringify(value()))
     return index
   }
 }
@@ -126,8 +151,8 @@ type StoredDetails = {
   readonly entityId?: string
   readonly fields?: readonly string[]
   readonly query?: JsonObject
-  readonly before?: JsonObject
-  readonly after?: JsonObject
+  readonly before?: Json
+  readonly after?: Json
   readonly count?: number
   readonly part?: number
 }
@@ -141,85 +166,149 @@ export type BlockPlace = {
 }
 
 /** One record (L2), as answers and exports show it. */
-export type LogRecord = JsonObject & { readonly at: string; readonly sequence: string }
+export type LogRecord = JsonObject & {
+  /** Ids are in the order of time, and those of one process in the order of its acts. */
+  readonly id: string
+  readonly at: string
+  readonly sequence: string
+  readonly trace_id: string
+  readonly actor: { readonly type: string; readonly id?: string }
+  readonly operation: string
+  readonly result: string
+  readonly entity_type: string
+}
 
-/**
- * The records of a block. The line of a record is a leaf of the log's tree, so whatever this returns for a version, and in which
- * order, is frozen: a change of the form is a new version.
- */
-export const recordsIn = (text: string, { tenantId, writer, first, kept }: BlockPlace): LogRecord[] => {
-  const block = JSON.parse(text) as StoredBlock
-  if (block.v !== 1) throw new Error('the log has a block of a version that this release does not know')
-  const found: LogRecord[] = []
-  for (const [index, record] of block.records.entries())
-    if (kept === null || isKept(kept, index))
-      found.push(toRecord(block, record, tenantId, `${writer}.${first + found.length}`))
-  return found
+/** The records of a block that count. Each is made when it is asked for, because a block may hold ten thousand. */
+export class BlockRecords {
+  readonly length: number
+  readonly #block: StoredBlock
+  readonly #place: BlockPlace
+  /** Where the records that count are among those that were sealed, if some do not count. */
+  readonly #kept: readonly number[] | undefined
+  readonly #tenantId: string
+  readonly #idOf: (at: Instant, number: number) => string
+  /** The pieces of lines that recur, by what they point at. */
+  readonly #pieces: string[] = []
+  readonly #endings: string[] = []
+  #at: Instant | undefined
+  #time = ''
+
+  constructor(text: string, place: BlockPlace) {
+    const block = JSON.parse(text) as StoredBlock
+    if (block.v !== 1) throw new Error('the log has a block of a version that this release does not know')
+    const { kept } = place
+    this.#block = block
+    this.#place = place
+    this.#kept = kept === null ? undefined : [...block.records.keys()].filter(index => isKept(kept, index))
+    this.length = this.#kept?.length ?? block.records.length
+    this.#tenantId = JSON.stringify(place.tenantId)
+    this.#idOf = recordIds(block.ids)
+  }
+
+  at(index: number): LogRecord | undefined {
+    const line = this.line(index)
+    return line === undefined ? undefined : (JSON.parse(line) as LogRecord)
+  }
+
+  /**
+   * The line of a record in an export, without its end. It is a leaf of the log's tree, so what this returns for a version, to the
+   * byte, is frozen: a change of the form is a new version.
+   */
+  line(index: number): string | undefined {
+    const record = this.#block.records[this.#kept === undefined ? index : (this.#kept[index] ?? -1)]
+    if (record === undefined) return undefined
+    const [number, after, traceId, kind, actor, address, status, result, tokens, details] = record
+    const at = this.#block.at + after
+    const { writer, first } = this.#place
+    const source = address === null ? '' : this.#address(address)
+    const statusText = status === 0 ? '' : `,"status":${status}`
+    const entityId = details?.entityId ?? (this.#isAboutOne(kind) ? tokens[0] : undefined)
+    const entity = entityId === undefined ? '' : `,"entity_id":${JSON.stringify(entityId)}`
+    const touched = tokens.length === 0 ? '' : `,"tokens":[${this.#tokens(tokens)}]`
+    return `{"id":"${this.#idOf(at, number)}","at":"${this.#timeOf(at)}","tenant_id":${this.#tenantId},"trace_id":"${traceId}",${this.#actor(actor)}${source},"sequence":"${writer}.${first + index}",${this.#kind(kind)},"result":"${actResults[result] ?? 'failed'}"${statusText}${this.#ending(kind)}${entity}${touched}${moreText(details)}}`
+  }
+
+  #timeOf(at: Instant): string {
+    if (this.#at !== at) {
+      this.#at = at
+      this.#time = formatInstant(at)
+    }
+    return this.#time
+  }
+
+  #isAboutOne(kind: number): boolean {
+    return (this.#block.recurring[kind] as StoredKind)[3] === 1
+  }
+
+  #kind(index: number): string {
+    return (this.#pieces[index] ??= kindText(this.#block.recurring[index] as StoredKind))
+  }
+
+  #ending(kind: number): string {
+    return (this.#endings[kind] ??=
+      `,"entity_type":${JSON.stringify((this.#block.recurring[kind] as StoredKind)[2])}`)
+  }
+
+  #actor(index: number): string {
+    return (this.#pieces[index] ??= actorText(this.#block.recurring[index] as StoredActor))
+  }
+
+  #address(index: number): string {
+    return (this.#pieces[index] ??= `,"source":{"ip":${JSON.stringify(this.#block.recurring[index])}}`)
+  }
+
+  #tokens(tokens: StoredRecord[8]): string {
+    let text = ''
+    for (let at = 0; at < tokens.length; at += 2) {
+      const touch = tokens[at + 1] as number
+      const how = (this.#pieces[touch] ??= touchText(this.#block.recurring[touch] as StoredTouch))
+      text += `${at === 0 ? '' : ','}{"id":${JSON.stringify(tokens[at])},${how}}`
+    }
+    return text
+  }
+}
+
+type StoredKind = readonly [operation: string, route: string | null, entityType: string, isAboutOne: number]
+type StoredActor = readonly [type: string, id: string | null, keyId: string | null]
+type StoredTouch = readonly [
+  permission: string,
+  containers: readonly string[],
+  transform: string | null,
+  rule: number | null,
+]
+
+const kindText = ([operation, route]: StoredKind): string =>
+  `"operation":${JSON.stringify(operation)}${route === null ? '' : `,"route":${JSON.stringify(route)}`}`
+
+const actorText = ([type, id, keyId]: StoredActor): string =>
+  `"actor":${JSON.stringify({ type, ...(id !== null && { id }), ...(keyId !== null && { key_id: keyId }) })}`
+
+const touchText = ([permission, containers, transform, rule]: StoredTouch): string =>
+  JSON.stringify({
+    containers,
+    permission,
+    ...(transform !== null && { transform }),
+    ...(rule !== null && { rule }),
+  }).slice(1, -1)
+
+/** The members that most records do not have. */
+const moreText = (details: StoredDetails | undefined): string => {
+  if (details === undefined) return ''
+  const { entityId: _isNamedBefore, ...more } = details
+  const { fields, query, before, after, count, part } = more
+  const text = JSON.stringify({ fields, query, before, after, count, part })
+  return text === '{}' ? '' : `,${text.slice(1, -1)}`
 }
 
 const isKept = (kept: Uint8Array, index: number): boolean =>
   (((kept[index >> 3] ?? 0) >> (index & 7)) & 1) === 1
 
-const toRecord = (
-  { at: begun, ids, recurring }: StoredBlock,
-  [number, after, traceId, kind, actor, address, status, result, tokens, details = {}]: StoredRecord,
-  tenantId: string,
-  sequence: string,
-): LogRecord => {
-  const at = begun + after
-  const [operation, route, entityType, isAboutOne] = recurring[kind] as [
-    string,
-    string | null,
-    string,
-    number,
-  ]
-  const [type, id, keyId] = recurring[actor] as [string, string | null, string | null]
-  const touched = touchedTokens(tokens, recurring)
-  const entityId = details.entityId ?? (isAboutOne === 1 ? (tokens[0] as string | undefined) : undefined)
-  const { fields, query, before, after: then, count, part } = details
-  return {
-    id: recordId(ids, at, number),
-    at: formatInstant(at),
-    tenant_id: tenantId,
-    trace_id: traceId,
-    actor: { type, ...(id !== null && { id }), ...(keyId !== null && { key_id: keyId }) },
-    ...(address !== null && { source: { ip: recurring[address] as string } }),
-    sequence,
-    operation,
-    ...(route !== null && { route }),
-    result: results[result] ?? 'failed',
-    ...(status !== 0 && { status }),
-    entity_type: entityType,
-    ...(entityId !== undefined && { entity_id: entityId }),
-    ...(touched.length > 0 && { tokens: touched }),
-    ...(fields && { fields: [...fields] }),
-    ...(query && { query }),
-    ...(before !== undefined && { before }),
-    ...(then !== undefined && { after: then }),
-    ...(count !== undefined && { count }),
-    ...(part !== undefined && { part }),
-  }
+export const recordsIn = (text: string, place: BlockPlace): LogRecord[] => {
+  const records = new BlockRecords(text, place)
+  return Array.from({ length: records.length }, (_, index) => records.at(index)).filter(
+    record => record !== undefined,
+  )
 }
 
-const touchedTokens = (tokens: StoredRecord[8], recurring: readonly unknown[]): JsonObject[] => {
-  const touched: JsonObject[] = []
-  for (let at = 0; at < tokens.length; at += 2) {
-    const [permission, containers, transform, rule] = recurring[tokens[at + 1] as number] as [
-      string,
-      string[],
-      string | null,
-      number | null,
-    ]
-    touched.push({
-      id: tokens[at] as string,
-      containers: [...containers],
-      permission,
-      ...(transform !== null && { transform }),
-      ...(rule !== null && { rule }),
-    })
-  }
-  return touched
-}
-
-/** The line of a record in an export, without its end: the leaf of the log's tree. */
+/** The same text as `BlockRecords.line`. */
 export const lineOf = (record: LogRecord): string => JSON.stringify(record)

@@ -1,7 +1,7 @@
 import { limits } from '../limits.ts'
 import { nearestName, suggestion } from '../text/did-you-mean.ts'
 import { metadataField, searchFields } from './fields.ts'
-import { type Lexeme, readLexemes, type TermLexeme } from './lexer.ts'
+import { type Lexeme, readLexemes, type TermLexeme, type Value } from './lexer.ts'
 import { type Query, queryFault } from './query.ts'
 
 /**
@@ -92,7 +92,18 @@ const readCondition = ({ field, key, value, position, valuePosition }: TermLexem
   if (read === undefined) throw unknownField(field, position)
   const condition = read(value)
   if (typeof condition === 'string') throw queryFault(condition, valuePosition)
-  return { ...condition, field: isMetadata ? `metadata.${key}` : field }
+  const operator = operatorOf(field, value)
+  return {
+    ...condition,
+    field: isMetadata ? `metadata.${key}` : field,
+    ...(operator !== undefined && { operator }),
+  }
+}
+
+/** Of a value that was read, which has a wildcard only where it means something. */
+const operatorOf = (field: string, value: Value): 'range' | 'wildcard' | undefined => {
+  if (value.kind === 'range') return 'range'
+  return field === 'container' && value.text.endsWith('/*') ? 'wildcard' : undefined
 }
 
 const metadataKey = 'metadata.<key>'

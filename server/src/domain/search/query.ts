@@ -13,6 +13,8 @@ export type Query =
 export type Condition = {
   /** The field as the query named it; values stay inside the closures. */
   readonly field: string
+  /** What the value is, if not one to be equal to. */
+  readonly operator?: 'range' | 'wildcard'
   /** How storage can tell without opening the token. */
   readonly lookup: Lookup
   /** C26.7: no token meets it for a caller under `redact`. */
@@ -38,3 +40,21 @@ export type ColumnLookup =
 /** What is wrong with a query and where (C26). The text is constant; `position` counts characters from 1. */
 export const queryFault = (problem: string, position: number): VaultError =>
   invalid({ path: 'query', message: `${problem}, at character ${position}` })
+
+/** What a record says of a query: which fields it asks for, and how, but neither values nor keys, which are the caller's. */
+export const describeQuery = (query: Query): { fields: string[]; operators: string[] } => {
+  const fields = new Set<string>()
+  const operators = new Set<string>()
+  const walk = (part: Query): void => {
+    if (part.kind === 'term') {
+      const { field, operator } = part.condition
+      fields.add(field.startsWith('metadata.') ? 'metadata.*' : field)
+      if (operator !== undefined) operators.add(operator)
+    } else {
+      operators.add(part.kind.toUpperCase())
+      for (const inner of part.kind === 'not' ? [part.part] : part.parts) walk(inner)
+    }
+  }
+  walk(query)
+  return { fields: [...fields], operators: [...operators] }
+}

@@ -38,6 +38,15 @@ export const matchesFilter = (token: Token, filter: TokenFilter, transform: Tran
   return true
 }
 
+/** What a record says of a filter: which parameters it has, but neither values nor keys, which are the caller's. */
+export const filterNames = ({ ids, types, container, fingerprint, metadata }: TokenFilter): string[] => [
+  ...(ids === undefined ? [] : ['id']),
+  ...(types === undefined ? [] : ['type']),
+  ...(container === undefined ? [] : ['container']),
+  ...(fingerprint === undefined ? [] : ['fingerprint']),
+  ...(metadata.length === 0 ? [] : ['metadata.*']),
+]
+
 /** The same text for every spelling of the same filter: what a cursor is bound to (C25). */
 export const filterText = ({ ids, types, container, fingerprint, metadata }: TokenFilter): string =>
   JSON.stringify([

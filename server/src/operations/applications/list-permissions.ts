@@ -15,6 +15,7 @@ const descriptions: Record<Permission, string> = {
   'application:update': 'Update applications, create and revoke their keys',
   'application:delete': 'Delete applications',
   'report:read': 'Read reports',
+  'log:read': 'Read and export the log',
 }
 
 /** C29: all permissions, or those that an application of type `holder` may hold. */

@@ -1,6 +1,11 @@
 import { grantedRoots, mayRedact } from '../../domain/access/access.ts'
 import { type Term, termsUnder } from '../../domain/tokens/index-terms.ts'
-import { filterTerms, matchesFilter, type TokenFilter } from '../../domain/tokens/token-filter.ts'
+import {
+  filterNames,
+  filterTerms,
+  matchesFilter,
+  type TokenFilter,
+} from '../../domain/tokens/token-filter.ts'
 import { hashGroup } from '../tokens/hash-terms.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
 import { byRarity, estimateTerms } from './estimate-terms.ts'
@@ -11,6 +16,8 @@ import type { Planned } from './planned.ts'
  * unless there is no filter.
  */
 export const planList = async (vault: Vault, caller: Caller, filter: TokenFilter): Promise<Planned> => {
+  const fields = filterNames(filter)
+  if (fields.length > 0) caller.act.says({ query: { fields, operators: [] } })
   const roots = grantedRoots(caller.application, 'token:read')
   const filters = filterTerms(filter)
   const isFiltered = filters.length > 0 || filter.ids !== undefined

@@ -3,7 +3,7 @@ import type { Permission } from '../../domain/access/permissions.ts'
 import { matchesQuery } from '../../domain/search/match.ts'
 import { parseQuery } from '../../domain/search/parser.ts'
 import { type PlannedBranch, planSearch } from '../../domain/search/plan.ts'
-import type { HashedTerm } from '../../domain/search/query.ts'
+import { describeQuery, type HashedTerm } from '../../domain/search/query.ts'
 import { containerTerm, type Term } from '../../domain/tokens/index-terms.ts'
 import type { TokenBranch } from '../../store/port.ts'
 import { keptHash } from '../tokens/hash-terms.ts'
@@ -33,6 +33,7 @@ export const planQuery = async (
 ): Promise<PlannedQuery> => {
   const { application } = caller
   const asked = parseQuery(text)
+  caller.act.says({ query: describeQuery(asked) })
   const plan = planSearch(asked, { mayRedact: mayRedact(application, 'token:read') })
   const access = accessTerms(caller).map(terms => ({ field: 'access', terms }))
   const wanted = plan.branches.map(branch => [...termGroups(branch), ...access])

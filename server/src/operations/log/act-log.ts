@@ -1,8 +1,8 @@
 import type { LogSeal } from '../../crypto/log-seal.ts'
 import { fillRandom } from '../../crypto/random.ts'
 import { type Act, recordsOf } from '../../domain/acts/act.ts'
-import { type LogRecord, recordsIn } from '../../domain/acts/block.ts'
-import { recordId, recordIdBase } from '../../domain/acts/record-id.ts'
+import { BlockRecords, type LogRecord, recordsIn } from '../../domain/acts/block.ts'
+import { type RecordIdBase, recordIdBase, recordIds } from '../../domain/acts/record-id.ts'
 import type { Instant } from '../../domain/time/instant.ts'
 import { type Store, StoreUnavailableError } from '../../store/port.ts'
 import type { LogBlockRow } from '../../store/rows.ts'
@@ -43,7 +43,8 @@ export class ActLog {
   readonly #store: Pick<Store, 'commit'>
   readonly #seal: LogSeal
   readonly #clock: () => Instant
-  readonly #base: string
+  readonly #base: RecordIdBase
+  readonly #recordIdOf: ReturnType<typeof recordIds>
   readonly #lines = new Map<number, Line>()
   readonly #refusals = new MergedRefusals()
   /** Lines that storage refused, or that are long: only these are looked at before each request. */
@@ -66,6 +67,7 @@ export class ActLog {
     const random = Buffer.alloc(8)
     fillRandom(random)
     this.#base = recordIdBase(random)
+    this.#recordIdOf = recordIds(this.#base)
   }
 
   get seal(): LogSeal {
@@ -75,6 +77,11 @@ export class ActLog {
   /** The records of a stored block. Throws a TamperedError if it is not of this log. */
   recordsIn({ keys: { tenantId } }: LogOwner, block: LogBlockRow): LogRecord[] {
     return recordsIn(this.#seal.open(tenantId, block), { ...block, tenantId })
+  }
+
+  /** The same, for who does not need all of them at once. */
+  open({ keys: { tenantId } }: LogOwner, block: LogBlockRow): Pick<BlockRecords, 'length' | 'at'> {
+    return new BlockRecords(this.#seal.open(tenantId, block), { ...block, tenantId })
   }
 
   /** What a write set adds to the log for these acts. */
@@ -115,7 +122,7 @@ export class ActLog {
 
   /** The id of an act's record: what a caller may keep as a receipt. */
   idOf({ at, number }: Act): string {
-    return recordId(this.#base, at, number)
+    return this.#recordIdOf(at, number)
   }
 
   /** Throws if the tenant's records cannot be stored (503). */

@@ -109,7 +109,7 @@ export const standaloneWrites = (
               sealed: bytes(row.sealed),
             })),
           ),
-          ...sealedLog([log ?? null]),
+          ...sealedLog([log]),
         ],
       })
       return Number(rows[0]?.tenant)

@@ -127,8 +127,7 @@ const standaloneWrites = (
     purgeDeadTenants: limit => purge('purgeDeadTenants', limit),
     // Tried twice: a read that is still open in this process at the first try has ended by the second.
     shred: () => write('shred').catch(() => write('shred')),
-    createTenant: (tenant, log) =>
-      write('createTenant', tenant, log === undefined ? null : sealParts(log, [])),
+    createTenant: async (tenant, log) => write('createTenant', tenant, sealParts(log, [])),
     putLogTree: (tree, ifSize) => write('putLogTree', tree, ifSize),
     putCheckpoint: (checkpoint, leaves, ifSize) => write('putCheckpoint', checkpoint, leaves, ifSize),
     // The edge at the cut comes first. Blocks that stay behind when a process is killed go with the next cut.

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import { setImmediate as nextIteration } from 'node:timers/promises'
 import type { Store } from '../../../src/store/port.ts'
 import type { Effect, Outcome } from '../../../src/store/write-set.ts'
+import { madeTenantLog } from '../../rig/log-parts.ts'
 import {
   assertRows,
   bytes,
@@ -148,21 +149,24 @@ export const grantContract = (open: OpenStore): void => {
     const hash = bytes('result')
 
     const filled = async (name: string): Promise<number> => {
-      const tenant = await rig.store.createTenant({
-        id: `tenant ${name}`,
-        sealed: bytes('tenant'),
-        keys: [{ purpose: 'data', version: 1, wrapped: bytes('wrapped') }],
-        applications: [{ id: 'app', sealed: bytes('app') }],
-        apiKeys: [
-          {
-            id: 'key',
-            applicationId: 'app',
-            hash: bytes(`hash ${name}`),
-            expiresAt: null,
-            sealed: bytes('key'),
-          },
-        ],
-      })
+      const tenant = await rig.store.createTenant(
+        {
+          id: `tenant ${name}`,
+          sealed: bytes('tenant'),
+          keys: [{ purpose: 'data', version: 1, wrapped: bytes('wrapped') }],
+          applications: [{ id: 'app', sealed: bytes('app') }],
+          apiKeys: [
+            {
+              id: 'key',
+              applicationId: 'app',
+              hash: bytes(`hash ${name}`),
+              expiresAt: null,
+              sealed: bytes('key'),
+            },
+          ],
+        },
+        madeTenantLog(),
+      )
       const ids = ['a', 'b', 'c', 'd', 'e']
       await rig.write({
         ...insertion(

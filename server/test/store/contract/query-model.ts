@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import type { ColumnCondition, TokenBranch, TokenQuery } from '../../../src/store/port.ts'
 import { signatureOf, type TokenRow } from '../../../src/store/rows.ts'
 import type { WriteSet } from '../../../src/store/write-set.ts'
+import { tries } from '../../rig/long-run.ts'
 import { fc } from '../../rig/properties.ts'
 import { bytes, type OpenStore, StoreRig, tag, terms, tokenRow, writeSet } from './rig.ts'
 
@@ -54,7 +55,7 @@ export const queryModelContract = (open: OpenStore): void => {
             }
           },
         ),
-        { numRuns: 120 },
+        { numRuns: tries(40) },
       )
     })
   })

@@ -4,6 +4,7 @@ import type { PendingDeadlines } from '../../../src/domain/time/instant.ts'
 import { type Store, StoreUnavailableError } from '../../../src/store/port.ts'
 import { signatureOf, type TokenRow, type TransientRow } from '../../../src/store/rows.ts'
 import type { Effect, Match, WriteSet } from '../../../src/store/write-set.ts'
+import { madeTenantLog } from '../../rig/log-parts.ts'
 import { temporaryFolder } from '../../rig/temporary-folder.ts'
 
 /** Opens the engine's storage in this folder. Called again with the same folder, it opens the same storage. */
@@ -41,13 +42,16 @@ export class StoreRig {
   }
 
   newTenant(): Promise<number> {
-    return this.store.createTenant({
-      id: crypto.randomUUID(),
-      sealed: bytes('tenant'),
-      keys: [],
-      applications: [],
-      apiKeys: [],
-    })
+    return this.store.createTenant(
+      {
+        id: crypto.randomUUID(),
+        sealed: bytes('tenant'),
+        keys: [],
+        applications: [],
+        apiKeys: [],
+      },
+      madeTenantLog(),
+    )
   }
 
   /** Commits a set and requires that it succeeds. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { KeyRow, NewTenant } from '../../../src/store/rows.ts'
+import { madeTenantLog } from '../../rig/log-parts.ts'
 import {
   assertRows,
   bytes,
@@ -151,7 +152,10 @@ export const upkeepContract = (open: OpenStore): void => {
 
     test('a tenant is stored with its keys, applications and API keys, under a number of its own (§1.2, C31.1)', async () => {
       const [a, b] = [newTenant('a'), newTenant('b')]
-      const numbers = [await rig.store.createTenant(a), await rig.store.createTenant(b)]
+      const numbers = [
+        await rig.store.createTenant(a, madeTenantLog()),
+        await rig.store.createTenant(b, madeTenantLog()),
+      ]
       assert.equal(new Set(numbers).size, 2)
       for (const [i, made] of [a, b].entries()) {
         const tenant = numbers[i] ?? Number.NaN
@@ -192,20 +196,22 @@ export const upkeepContract = (open: OpenStore): void => {
     for (const [name, breaks] of Object.entries(broken))
       test(`a tenant with ${name} is not stored at all (C31.1)`, async () => {
         const { store } = rig
-        await store.createTenant(newTenant('settled')).catch(() => 'there from the test before')
+        await store
+          .createTenant(newTenant('settled'), madeTenantLog())
+          .catch(() => 'there from the test before')
         const before = await store.listTenants()
         const made = newTenant(name)
-        await assert.rejects(store.createTenant(breaks(made)), isUnavailable)
+        await assert.rejects(store.createTenant(breaks(made), madeTenantLog()), isUnavailable)
         assertRows(await store.listTenants(), before)
         assert.equal(await store.findApiKey(bytes(`hash ${name}`), 0), undefined)
-        const tenant = await store.createTenant(made)
+        const tenant = await store.createTenant(made, madeTenantLog())
         assertRows(await store.listTenantKeys(tenant), made.keys)
         for (const number of [tenant - 1, tenant + 1])
           assert.equal(await store.getApplication(number, `application ${name}`), undefined)
       })
 
     test('a tenant can get new key versions, which are listed by purpose and version (C31.7)', async () => {
-      const tenant = await rig.store.createTenant(newTenant('rotating'))
+      const tenant = await rig.store.createTenant(newTenant('rotating'), madeTenantLog())
       const row: KeyRow = { purpose: 'data', version: 2, wrapped: bytes('the next') }
       const other = await rig.again()
       const before = [rig.store.grantsEpoch(), other.grantsEpoch()]
@@ -251,8 +257,8 @@ export const upkeepContract = (open: OpenStore): void => {
     test('a wrapped key is replaced if it is still what it was, and no other is (C14.4)', async () => {
       const { store } = rig
       const [tenant, neighbour] = [
-        await store.createTenant(newTenant('rewrapped')),
-        await store.createTenant(newTenant('left alone')),
+        await store.createTenant(newTenant('rewrapped'), madeTenantLog()),
+        await store.createTenant(newTenant('left alone'), madeTenantLog()),
       ]
       await store.ensureVaultKeys([
         { purpose: 'a', version: 1, wrapped: bytes('of the vault') },

@@ -1,6 +1,6 @@
 import type { LogSeal } from '../../../crypto/log-seal.ts'
 import { append, type Edge, leafHash } from '../../../crypto/merkle.ts'
-import { lineOf, recordsIn } from '../../../domain/acts/block.ts'
+import { BlockRecords } from '../../../domain/acts/block.ts'
 import { TamperedError } from '../../../domain/tampered-error.ts'
 import type { LogBlockRow } from '../../../store/rows.ts'
 
@@ -19,10 +19,13 @@ export const grow = (seal: LogSeal, { tenantId, size, edge, blocks }: Growth): G
   const leaves: Buffer[] = []
   for (const block of blocks) {
     const next = size + leaves.length
-    const records = recordsIn(seal.open(tenantId, block), { ...block, tenantId })
+    const records = new BlockRecords(seal.open(tenantId, block), { ...block, tenantId })
     if (block.first > next || records.length !== block.records)
       throw new TamperedError({ kind: 'block of the log', tenantId })
-    for (const record of records.slice(next - block.first)) leaves.push(leafHash(lineOf(record)))
+    for (let at = next - block.first; at < records.length; at++) {
+      const line = records.line(at)
+      if (line !== undefined) leaves.push(leafHash(line))
+    }
   }
   return { size: size + leaves.length, edge: append(edge, size, leaves) }
 }

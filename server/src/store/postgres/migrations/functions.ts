@@ -368,9 +368,7 @@ export const functions = `
       SELECT made, r.* FROM json_to_recordset(new_api_keys)
         r(id text, application_id text, hash bytea, expires_at bigint, sealed bytea);
       INSERT INTO log_owners (tenant, tenant_id) VALUES (made, new_id);
-      IF log_sealed IS NOT NULL THEN
-        PERFORM append_log(made, 0::smallint, log_records, log_first_at, log_last_at, log_sealed);
-      END IF;
+      PERFORM append_log(made, 0::smallint, log_records, log_first_at, log_last_at, log_sealed);
       RETURN made;
     END $$;
 `

@@ -13,18 +13,22 @@ export type AppendBlock = (
 ) => void
 
 export const logAppender = (database: DatabaseSync): AppendBlock => {
-  const moveHead = database.prepare(
-    `INSERT INTO log_heads (tenant, writer, size) VALUES (?,${writer},?)
-     ON CONFLICT DO UPDATE SET size = size + excluded.size RETURNING size`,
-  )
-  moveHead.setReturnArrays(true)
+  // Three statements, because one with RETURNING takes 3 µs longer.
+  const readHead = database.prepare('SELECT size FROM log_heads WHERE tenant = ? AND writer = ?')
+  readHead.setReturnArrays(true)
+  const addHead = database.prepare('INSERT INTO log_heads (size, tenant, writer) VALUES (?,?,?)')
+  const moveHead = database.prepare('UPDATE log_heads SET size = ? WHERE tenant = ? AND writer = ?')
   const append = database.prepare(
     `INSERT INTO log (tenant, writer, first_record, records, kept, first_at, last_at, sealed)
-     VALUES (?,${writer},?,?,?,?,?,?)`,
+     VALUES (?,?,?,?,?,?,?,?)`,
   )
   return (tenant, { firstAt, lastAt, sealed }, records, kept) => {
-    const [size] = moveHead.get(tenant, records) as unknown as SQLOutputValue[]
-    append.run(tenant, Number(size) - records, records, kept, firstAt, lastAt, sealed)
+    const head = readHead.get(tenant, writer) as unknown as SQLOutputValue[] | undefined
+    // The column may hold a value of any type. What is no number is refused by the other columns.
+    const first = head === undefined ? 0 : Number(head[0])
+    const put = head === undefined ? addHead : moveHead
+    put.run(first + records, tenant, writer)
+    append.run(tenant, writer, first, records, kept, firstAt, lastAt, sealed)
   }
 }
 

@@ -21,15 +21,10 @@ export const sealParts = (first: LogPart, others: readonly LogPart[]): SealedBlo
   return { firstAt, lastAt, sealed, records }
 }
 
-/** For a writer on the same thread: seals the log of each tenant and leaves the sets in their order. */
+/** For a writer on the same thread: seals the log of sets of one tenant. */
 export const sealSets = (sets: readonly WriteSet[]): SealedSet[] => {
-  const sharers = new Map(
-    [...Map.groupBy(sets, ({ tenant }) => tenant)].map(([tenant, ofTenant]) => [
-      tenant,
-      sharing(sealLog(ofTenant)),
-    ]),
-  )
-  return sets.map(set => ({ ...set, log: sharers.get(set.tenant)?.(set.log?.records ?? 0) ?? null }))
+  const shareOf = sharing(sealLog(sets))
+  return sets.map(set => ({ ...set, log: shareOf(set.log === null ? 0 : set.log.records) }))
 }
 
 /** Gives each set its share of the block, one after the other. */

@@ -15,7 +15,7 @@ import { insertApiKey, insertApplication, insertTenantKey, slotFiller } from './
 
 /** The port's standalone writes as plain data, which may go to another thread. */
 type PlainWrites = Omit<StandaloneWrites, 'createTenant' | 'cutLog'> & {
-  createTenant(tenant: NewTenant, log: SealedBlock | null): Promise<number>
+  createTenant(tenant: NewTenant, log: SealedBlock): Promise<number>
   // A cut in parts, so that other writes come in between.
   replaceLogTree(tree: LogTreeRow, ifSealed: Uint8Array): Promise<boolean>
   cutSomeBlocks(of: Omit<LogHead, 'size'>, before: number, limit: number): Promise<number>
@@ -106,7 +106,7 @@ export const syncStandaloneWrites = (database: DatabaseSync, lockWaitMs: number)
         for (const row of apiKeys)
           prepared(insertApiKey).run(row.hash, tenant, row.id, row.applicationId, row.expiresAt, row.sealed)
         prepared('INSERT INTO log_owners (tenant, tenant_id) VALUES (?,?)').run(tenant, id)
-        if (log !== null) appendBlock(tenant, log, log.records, null)
+        appendBlock(tenant, log, log.records, null)
         return tenant
       }),
     putLogTree: ({ tenant, writer, size, sealed }, ifSize) =>

@@ -1,7 +1,7 @@
 import type { BatchResult } from '../../commit-queue.ts'
-import type { WriteSet } from '../../write-set.ts'
 import { unwritable } from '../engine-reason.ts'
 import type { TenantTerms } from '../waiting-entries.ts'
+import { byTenant, inOrder } from './by-tenant.ts'
 import { type PackedSets, packSets } from './packed-sets.ts'
 import type { StandaloneName } from './standalone-writes.ts'
 import type { WritingSide } from './writing-side.ts'
@@ -39,16 +39,11 @@ export const writerClient = (writer: Writer): WritingSide => {
   }
   return {
     commit: async sets => {
-      const together = packedByTenant(sets)
-      const answer = await ask({ kind: 'commit', batches: together.map(({ packed }) => packed) })
+      const packed = byTenant(sets, packSets)
+      const answer = await ask({ kind: 'commit', batches: packed.map(({ made }) => made) })
       if (!('results' in answer))
         throw unwritable('failed' in answer ? answer.failed : 'the batch was not answered')
-      const results: BatchResult[] = sets.map(() => ({ failed: 'the set cannot be packed' }))
-      const positions = together.flatMap(each => each.positions)
-      answer.results.forEach((result, index) => {
-        results[positions[index] ?? results.length] = result
-      })
-      return results
+      return inOrder(sets, packed, answer.results)
     },
     standalone: async (name, args) => (await askForValue({ kind: 'standalone', name, args })) as never,
     settle: async ({ tenant, terms }) => {
@@ -63,20 +58,4 @@ export const writerClient = (writer: Writer): WritingSide => {
       await writer.close()
     },
   }
-}
-
-type PackedTogether = { readonly packed: PackedSets; readonly positions: readonly number[] }
-
-/** The sets, packed for each tenant, with their positions. One that cannot be packed is left out. */
-const packedByTenant = (sets: readonly WriteSet[]): PackedTogether[] => {
-  const pack = (tenant: number, positions: readonly number[]): PackedTogether[] => {
-    try {
-      const ofTenant = positions.flatMap(position => sets[position] ?? [])
-      return [{ packed: packSets(tenant, ofTenant), positions }]
-    } catch {
-      return positions.length === 1 ? [] : positions.flatMap(position => pack(tenant, [position]))
-    }
-  }
-  const byTenant = Map.groupBy(sets.keys(), position => sets[position]?.tenant ?? 0)
-  return [...byTenant].flatMap(([tenant, positions]) => pack(tenant, positions))
 }

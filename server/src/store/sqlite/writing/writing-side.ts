@@ -4,6 +4,7 @@ import { unwritable } from '../engine-reason.ts'
 import { openDatabase } from '../open-database.ts'
 import type { TenantTerms } from '../waiting-entries.ts'
 import { BatchWriter } from './batch-writer.ts'
+import { byTenant, inOrder } from './by-tenant.ts'
 import { sealSets } from './sealed-sets.ts'
 import {
   type StandaloneArgs,
@@ -53,7 +54,10 @@ export const inlineWriting = ({ path, lockWaitMs, waitingMax }: WritingOptions):
     return opened
   }
   return {
-    commit: async sets => writing().writer.commit(sealSets(sets)),
+    commit: async sets => {
+      const sealed = byTenant(sets, (_tenant, ofTenant) => sealSets(ofTenant))
+      return inOrder(sets, sealed, writing().writer.commit(sealed.flatMap(({ made }) => made)))
+    },
     standalone: async (name, args) =>
       (writing().writes[name] as (...args: unknown[]) => StandaloneResult<typeof name>)(...args),
     settle: async some => writing().writer.settle(some),
