@@ -29,11 +29,11 @@ export const logPages = async (
   return pages
 }
 
-/** The lines of an export, and the cursor that the last one holds. */
+/** The records of an export, and the cursor that its last line holds. */
 export const readExport = (text: string): { records: LogRecord[]; lines: string[]; next: string } => {
   assert.ok(text.endsWith('\n'), 'the last line is whole')
   const parsed = text.trimEnd().split('\n')
-  const lines = parsed.filter(line => !line.startsWith('{"next":'))
+  const lines = parsed.filter(line => !/^\{"(next|head|checkpoint)":/.test(line))
   const { next } = JSON.parse(parsed.at(-1) ?? '')
   assert.equal(typeof next, 'string', 'the last line is a cursor')
   return { lines, records: lines.map(line => JSON.parse(line)), next }

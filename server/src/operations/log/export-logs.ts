@@ -3,6 +3,14 @@ import type { LogPosition } from '../../crypto/cursor.ts'
 import { lineOf } from '../../domain/acts/block.ts'
 import { logMatcher } from '../../domain/acts/log-filter.ts'
 import type { Vault } from '../vault/vault.ts'
+import { openPlace, sealPlace } from './evidence/proven-place.ts'
+import {
+  type ProvenPlace,
+  type ProvenStage,
+  provenStages,
+  provenStart,
+  type ToldCheckpoint,
+} from './evidence/proven-stages.ts'
 import { LogQuery } from './log-query.ts'
 import { type LogRange, type LogReader, rangesWithin, readRecords } from './read-records.ts'
 
@@ -13,11 +21,12 @@ const recordsPerCursor = 20_000
 const pieceLength = 1 << 16
 
 /** What is exported before the lines of evidence that follow it. */
-type Stage = { readonly ranges: readonly LogRange[]; readonly evidence: string }
+type Stage = Pick<ProvenStage, 'ranges' | 'evidence' | 'isLast'> & { readonly checkpoint?: ToldCheckpoint }
 
 /**
  * L5: oldest first, a record on each line, all of them for each writer. Between the records, and after the last one, lines
- * `{"next"}` hold the cursor at which an export can be resumed.
+ * `{"next"}` hold the cursor at which an export can be resumed. Without filters it has the evidence as well (L4), up to what is
+ * proven when it begins.
  */
 export class LogExport {
   readonly #vault: Vault
@@ -25,6 +34,8 @@ export class LogExport {
   readonly #query: LogQuery
   /** Where the text that was handed on ends. */
   #position: LogPosition
+  /** The last checkpoint in it. */
+  #checkpoint: ToldCheckpoint
   #left: number
 
   /** Throws 400 if the start is not a cursor of such an export. */
@@ -32,7 +43,9 @@ export class LogExport {
     this.#vault = vault
     this.#reader = reader
     this.#query = new LogQuery(vault, reader, 'export', filter)
-    this.#position = this.#query.positionOf(start) ?? new Map()
+    const place = this.#placeOf(start)
+    this.#position = place.told
+    this.#checkpoint = place.checkpoint
     this.#left = size ?? Number.POSITIVE_INFINITY
   }
 
@@ -43,7 +56,14 @@ export class LogExport {
 
   /** The line with the cursor that goes on after the text that was handed on. */
   get cursorLine(): string {
-    return this.#cursorLineAt(this.#position)
+    return this.#cursorLineAt({ told: this.#position, checkpoint: this.#checkpoint })
+  }
+
+  #placeOf(start: string | undefined): ProvenPlace {
+    if (start === undefined) return provenStart
+    return this.#query.isFiltered
+      ? { ...provenStart, told: this.#query.positionOf(start) ?? new Map() }
+      : openPlace(this.#vault, this.#reader, start)
   }
 
   /**
@@ -54,18 +74,22 @@ export class LogExport {
     const reading = { within: this.#query.within, backwards: false }
     const isMeant = logMatcher(this.#query.filter)
     const position = new Map(this.#position)
+    let checkpoint = this.#checkpoint
     let left = this.#left
     let piece = ''
     let shown = 0
     let examined = 0
+    let isNews = endsAnyway
     const handOn = (): string => {
       this.#position = new Map(position)
+      this.#checkpoint = checkpoint
       this.#left = left
       const text = piece
       piece = ''
       return text
     }
-    stages: for await (const { ranges, evidence } of this.#stages()) {
+    if (endsAnyway && !this.#query.isFiltered) await this.#vault.evidence.catchUp()
+    stages: for await (const { ranges, evidence, isLast, checkpoint: told } of this.#stages()) {
       const wanted = await rangesWithin(this.#vault, this.#reader, ranges, reading)
       for (const { writer, first } of wanted) position.set(writer, first)
       for await (const run of readRecords(this.#vault, this.#reader, wanted, reading))
@@ -73,6 +97,7 @@ export class LogExport {
           if (left === 0) break stages
           position.set(writer, next)
           examined++
+          isNews = true
           if (record !== undefined && isMeant(record)) {
             piece += `${lineOf(record)}\n`
             shown++
@@ -80,25 +105,34 @@ export class LogExport {
           }
           const isCursorDue = shown === linesPerCursor || examined === recordsPerCursor
           if (isCursorDue) {
-            piece += this.#cursorLineAt(position)
+            piece += this.#cursorLineAt({ told: position, checkpoint })
             shown = 0
             examined = 0
           }
           if (isCursorDue || piece.length >= pieceLength) yield handOn()
         }
+      for (const { writer, end } of ranges) position.set(writer, end)
+      // Checkpoints over other logs are told with the next records.
+      if (isLast && !isNews) break
       piece += evidence
+      if (evidence !== '') isNews = true
+      checkpoint = told ?? checkpoint
     }
-    if (shown > 0 || endsAnyway) piece += this.#cursorLineAt(position)
+    if (isNews) piece += this.#cursorLineAt({ told: position, checkpoint })
     if (piece !== '') yield handOn()
     else handOn()
   }
 
-  /**
-   * Of an export without filters, this is the place for lines of evidence (L4): a stage for each checkpoint, whose ranges end where
-   * the heads under it do, followed by the lines of these heads and of the checkpoint.
-   */
-  async *#stages(): AsyncGenerator<Stage> {
-    yield { ranges: await this.#rangesUpToNow(this.#position), evidence: '' }
+  /** Without filters, a stage for each checkpoint that has to do with this log. */
+  #stages(): AsyncIterable<Stage> {
+    const place = { told: this.#position, checkpoint: this.#checkpoint }
+    return this.#query.isFiltered
+      ? this.#recordsAlone()
+      : provenStages(this.#vault, this.#reader, { work: this.#reader.work, place })
+  }
+
+  async *#recordsAlone(): AsyncGenerator<Stage> {
+    yield { ranges: await this.#rangesUpToNow(this.#position), evidence: '', isLast: false }
   }
 
   async #rangesUpToNow(position: LogPosition): Promise<LogRange[]> {
@@ -110,8 +144,11 @@ export class LogExport {
     }))
   }
 
-  #cursorLineAt(position: LogPosition): string {
-    return `${JSON.stringify({ next: this.#query.cursorAt(position) })}\n`
+  #cursorLineAt(place: ProvenPlace): string {
+    const next = this.#query.isFiltered
+      ? this.#query.cursorAt(place.told)
+      : sealPlace(this.#vault, this.#reader, place)
+    return `${JSON.stringify({ next })}\n`
   }
 }
 

@@ -1,8 +1,8 @@
-import { invalid } from '../../../domain/errors.ts'
 import { TamperedError } from '../../../domain/tampered-error.ts'
 import type { Vault } from '../../vault/vault.ts'
 import type { LogOwner } from '../log-owner.ts'
-import { type ProvenOptions, type ProvenPlace, provenStages, provenStart } from './proven-stages.ts'
+import { openPlace, sealPlace } from './proven-place.ts'
+import { type ProvenOptions, provenStages, provenStart } from './proven-stages.ts'
 import { type OnDamage, ToldRecords } from './told-records.ts'
 
 /** Records between two cursors. */
@@ -73,36 +73,3 @@ const throwing =
   () => {
     throw new TamperedError({ kind: 'block of the log', tenantId })
   }
-
-/** Sealed with a key of the vault's, because the log outlives its tenant. */
-const sealPlace = (
-  { evidence }: Pick<Vault, 'evidence'>,
-  { keys: { tenantId } }: LogOwner,
-  { checkpoint, told }: ProvenPlace,
-): string =>
-  evidence.keys
-    .sealState(['cursor', tenantId], {
-      size: checkpoint.size,
-      root: checkpoint.root.toString('base64'),
-      told: [...told],
-    } satisfies StoredPlace)
-    .toString('base64url')
-
-type StoredPlace = { size: number; root: string; told: [number, number][] }
-
-const openPlace = (
-  { evidence }: Pick<Vault, 'evidence'>,
-  { keys: { tenantId } }: LogOwner,
-  text: string,
-): ProvenPlace => {
-  const sealed = Buffer.from(text, 'base64url')
-  try {
-    // The decoder skips characters it does not know.
-    if (sealed.toString('base64url') !== text) throw new TamperedError({ kind: 'cursor' })
-    const { size, root, told } = evidence.keys.openState(['cursor', tenantId], sealed) as StoredPlace
-    return { checkpoint: { size, root: Buffer.from(root, 'base64') }, told: new Map(told) }
-  } catch (error) {
-    if (!(error instanceof TamperedError)) throw error
-    throw invalid({ path: 'start', message: 'is not a cursor of this log; start again without it' })
-  }
-}

@@ -36,6 +36,8 @@ export type ProvenStage = {
   readonly evidence: string
   /** The last checkpoint that was told, with this stage. */
   readonly checkpoint: ToldCheckpoint
+  /** It holds the newest checkpoint, and nothing comes after it. */
+  readonly isLast: boolean
 }
 
 export type ProvenOptions = {
@@ -65,7 +67,7 @@ export async function* provenStages(
   if (newest === undefined) return
   const cuts = await cutsOf(vault, owner, onDamagedTree)
   const told = new Map(place.told)
-  yield { ranges: [], evidence: edgeLines(owner, cuts, told), checkpoint: place.checkpoint }
+  yield { ranges: [], evidence: edgeLines(owner, cuts, told), checkpoint: place.checkpoint, isLast: false }
 
   let last = await treeAt(vault, place.checkpoint)
   let since: Buffer[] = []
@@ -96,7 +98,7 @@ export async function* provenStages(
     last = { size, edge }
     since = []
     heads = []
-    return { ranges, evidence: lines.join(''), checkpoint }
+    return { ranges, evidence: lines.join(''), checkpoint, isLast: size === newest.size }
   }
 
   for await (const { checkpoint, leaves } of walkCheckpoints(vault, {

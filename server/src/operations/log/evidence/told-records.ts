@@ -78,8 +78,9 @@ export class ToldRecords {
         this.#blocks = []
         continue
       }
-      this.#end = first + records
       const lines = this.#linesOf(block)
+      // What storage says about the number of its records is not sealed; the block itself is.
+      this.#end = first + (lines?.length ?? records)
       if (lines !== undefined) return { first, lines }
     }
   }

@@ -11,6 +11,8 @@ import { openCheckpointState, openTree } from './tree-state.ts'
 import { damagedCheckpoint, walkCheckpoints } from './walk-checkpoints.ts'
 
 const ownersAtOnce = 100
+/** Blocks that are looked at behind the last record that was known. */
+const blocksBehindMax = 100
 /** How often a log is begun anew because retention has removed what was to be read next. */
 const passesMax = 3
 
@@ -230,7 +232,12 @@ class LogsVerification {
     find: (severity: Severity, what: string) => void,
   ): Promise<void> {
     const { store, evidence } = this.#vault
+    const cursors = before.map(({ writer, size: from }) => ({ writer, from }))
+    const blocks = await store.readLog(tenantNumber, cursors, { limit: blocksBehindMax })
     const heads = await store.listLogHeads(tenantNumber)
+    for (const { writer, first, records } of blocks)
+      if (first + records > (heads.find(found => found.writer === writer)?.size ?? 0))
+        find('altered', `a block from ${writer}.${first} on stands behind the last record`)
     for (const [writer, size] of proven) {
       const head = heads.find(found => found.writer === writer)?.size ?? 0
       if (head < size)
