@@ -132,7 +132,9 @@ class Side {
     this.vault.now++
     if (reply.body !== undefined) this.#learn(reply.body)
     const headers = Object.fromEntries(
-      [...reply.headers].filter(([name]) => !['date', 'content-length', 'keep-alive'].includes(name)),
+      [...reply.headers].filter(
+        ([name]) => !['date', 'content-length', 'keep-alive', 'svc-audit'].includes(name),
+      ),
     )
     return {
       status: reply.status,

@@ -146,10 +146,13 @@ onEveryEngine('evidence', vault => {
     assert.ok((await cutLogs(world.inner, { retentionDays: 90 })) >= 6)
     assert.equal(await cutLogs(world.inner, { retentionDays: 90 }), 0)
     const records = await recordsOf(world.inner, world.log)
-    assert.deepEqual(
-      records.map(({ operation }) => operation).sort(),
-      ['cut-logs', 'getToken', 'getToken', 'getToken', 'getToken'],
-    )
+    assert.deepEqual(records.map(({ operation }) => operation).sort(), [
+      'cut-logs',
+      'getToken',
+      'getToken',
+      'getToken',
+      'getToken',
+    ])
     await world.inner.evidence.catchUp()
     for (const { stored, counted } of await world.roots()) assert.deepEqual(stored, counted)
     await world.act(3)

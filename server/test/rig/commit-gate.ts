@@ -1,4 +1,4 @@
-import type { Outcome, WriteSet } from '../../src/store/write-set.ts'
+import { changesContent, type Outcome, type WriteSet } from '../../src/store/write-set.ts'
 import type { TestVault } from './test-vault.ts'
 
 /** Holds writes back just before they reach storage, so that a test decides what happens in between. */
@@ -9,7 +9,7 @@ export type CommitGate = {
   open(): void
 }
 
-/** `which` selects the writes to hold; others pass. */
+/** `which` selects the writes to hold; others pass, and so do records of what only reads. */
 export const commitGate = (vault: TestVault, which: (set: WriteSet) => boolean = () => true): CommitGate => {
   const { store } = vault
   const { commit } = store
@@ -19,7 +19,7 @@ export const commitGate = (vault: TestVault, which: (set: WriteSet) => boolean =
     if (wanted !== undefined && held.length >= wanted.count) wanted.reached()
   }
   store.commit = set =>
-    which(set)
+    changesContent(set) && which(set)
       ? new Promise<Outcome>((resolve, reject) => {
           held.push(() => void commit(set).then(resolve, reject))
           tell()

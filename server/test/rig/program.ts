@@ -254,3 +254,11 @@ export const assertRefused = (result: Result, code: 1 | 2, says: RegExp): void =
   assert.match(result.stderr, says)
   assert.equal(result.code, code)
 }
+
+/** What doctor prints, without the line that is different in each vault. Fails if that is not the last one. */
+export const withoutKey = (stdout: string): string => {
+  assert.match(stdout, keyLine)
+  return stdout.replace(keyLine, '')
+}
+
+const keyLine = /the public key of the log: strongroom\+[0-9a-f]{8}\+\S+\n$/

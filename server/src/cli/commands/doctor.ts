@@ -31,6 +31,7 @@ export const doctor: Run = async invocation => {
         ...repairs.map(({ check, problem }) => `repaired: ${check}: ${problem}`),
         ...findings.map(asText),
         ...(findings.length > 0 ? [] : [repairs.length === 0 ? 'no problems found' : 'no problems left']),
+        ...(report.verifierKey === undefined ? [] : [`the public key of the log: ${report.verifierKey}`]),
       ].join('\n'),
     )
   try {

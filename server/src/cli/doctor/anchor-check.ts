@@ -6,10 +6,11 @@ import { vaultFlags } from '../vault-flags.ts'
 import type { Finding, Remedy } from './finding.ts'
 import type { Report } from './report.ts'
 
-/** Notes the key that verifies the log, and finds what `serve` would refuse: storage that lacks what its anchors hold (L4). */
-export const examineAnchors = (config: Config, { findings, notes }: Report): Promise<void> =>
+/** Tells the key that verifies the log, and finds what `serve` would refuse: storage that lacks what its anchors hold (L4). */
+export const examineAnchors = (config: Config, report: Report): Promise<void> =>
   withVault(config, async ({ evidence, anchoring }) => {
-    notes.push(`the public key of the log: ${evidence.verifierKey}`)
+    const { findings } = report
+    report.verifierKey = evidence.verifierKey
     try {
       await anchoring.requireOurs()
       if (anchoring.state === 'failing')
