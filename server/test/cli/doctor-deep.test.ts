@@ -17,7 +17,7 @@ import { openVault } from '../../src/operations/vault/open-vault.ts'
 import { Verification } from '../../src/operations/verify/verification.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
 import { callerOf, operatorOf, someAct } from '../rig/caller-of.ts'
-import { assertRefused, Site } from '../rig/program.ts'
+import { assertRefused, besidesKey, Site } from '../rig/program.ts'
 import { settleAll } from '../rig/settle-all.ts'
 
 const tokens = [
@@ -327,17 +327,20 @@ describe('doctor --deep', () => {
     test('the program reports damage with the command that repairs it, and the command works (C35)', async () => {
       change(`DELETE FROM terms WHERE token_id = 'found-2'`)
       const seen = await site.run(['doctor', '--deep', '--json', ...site.vault])
-      assert.deepEqual([seen.code, seen.stderr], [1, ''])
+      assert.deepEqual([seen.code, besidesKey(seen.stderr)], [1, ''])
       const [{ check, command, problem }] = JSON.parse(seen.stdout)
       assert.equal(check, 'index')
       assert.match(command, /^strongroom doctor --deep --repair /)
       const repaired = await site.shell(command)
-      assert.deepEqual(repaired, {
-        code: 0,
-        signal: null,
-        stdout: `in ${site.data}:\nrepaired: index: ${problem}\nno problems left\n`,
-        stderr: '',
-      })
+      assert.deepEqual(
+        { ...repaired, stderr: besidesKey(repaired.stderr) },
+        {
+          code: 0,
+          signal: null,
+          stdout: `in ${site.data}:\nrepaired: index: ${problem}\nno problems left\n`,
+          stderr: '',
+        },
+      )
       const again = await site.shell(command)
       assert.equal(again.stdout, `in ${site.data}:\nno problems found\n`)
     })

@@ -247,6 +247,10 @@ export class Site {
   }
 }
 
+/** What `doctor` writes to standard error besides its note of the log's public key. */
+export const besidesKey = (stderr: string): string =>
+  stderr.replace(/^strongroom doctor: the public key of the log: \S+\n/, '')
+
 /** Called wrongly, half set up or failed: nothing on standard output, and one line that says why. */
 export const assertRefused = (result: Result, code: 1 | 2, says: RegExp): void => {
   assert.equal(result.stdout, '')
