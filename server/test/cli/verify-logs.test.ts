@@ -76,7 +76,7 @@ describe('logs verify and accept-rollback', () => {
       writeFileSync(path, text)
       const args = [verifier, path, '--key', key]
       const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8' })
-      assert.equal(status, 0, stdout)
+      assert.equal(status, 0, `${stdout}${text}`)
     }
     server.child.kill('SIGTERM')
     await server.exited
