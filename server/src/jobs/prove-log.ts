@@ -9,6 +9,7 @@ import type { Lease } from './lease.ts'
 export const proveLog = ({ evidence, anchoring }: Vault, lease: Lease): Job => ({
   name: 'prove-log',
   run: async () => {
+    anchoring.look()
     if (!(await evidence.isBehind()) || !(await lease.hold())) return {}
     const checkpoint = await evidence.checkpoint()
     if (checkpoint === undefined) return {}

@@ -170,15 +170,17 @@ onSqliteAlone('how an export is sent', 'storage is only read', vault => {
     const { store } = vault().service.vault
     const { readLog } = store
     let left = 0
+    // With a filter: proving reads as well.
+    const path = '/logs/export?result=allowed'
     store.readLog = async (...args) => {
       if (left-- <= 0) throw new StoreUnavailableError('gone')
       return readLog(...args)
     }
     try {
-      const refused = await vault().get('/logs/export', keys.manager)
+      const refused = await vault().get(path, keys.manager)
       assert.equal(refused.status, 503)
       left = 1
-      const response = await open(vault(), '/logs/export', keys.manager)
+      const response = await open(vault(), path, keys.manager)
       assert.equal(response.statusCode, 200)
       await assert.rejects(async () => {
         for await (const _chunk of response);

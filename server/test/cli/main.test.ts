@@ -28,6 +28,7 @@ describe('the command line', () => {
     'master-key': /^(?!master-key-file$)/,
     backup: /^(?!data$)/,
     doctor: new RegExp(`^(host|port|${served.replace('audit-', 'audit-retention-')})`),
+    'logs export': notAnchors,
     'logs verify': notAnchors,
     'logs accept-rollback': notAnchors,
   }

@@ -12,7 +12,8 @@ const lines = [
   'tenant list',
   'tenant update TENANT --included-active 5',
   'tenant rekey TENANT',
-  'app create --tenant TENANT --name Two --type private --permissions token:read',
+  'app create --tenant TENANT --name Two --type management --permissions log:read',
+  'app grant APP --tenant TENANT --permissions tenant:read',
   'app list --tenant TENANT',
   'key create --tenant TENANT --app APP',
   'key list --tenant TENANT --app APP',
@@ -21,6 +22,10 @@ const lines = [
   'master-key rewrap',
   'master-key retire',
   'doctor',
+  'logs list',
+  'logs export --tenant TENANT',
+  'logs verify',
+  'logs accept-rollback SIZE',
   'backup copy.db',
   'tenant delete TENANT --yes',
   'migrate-store',
@@ -42,6 +47,7 @@ describe('every command, in a process of its own', () => {
   const learn = (command: string, stdout: string): void => {
     if (command === 'tenant create') ids.set('TENANT', JSON.parse(stdout).tenant_id)
     if (command === 'app create') ids.set('APP', JSON.parse(stdout).id)
+    if (command === 'logs verify') ids.set('SIZE', String(JSON.parse(stdout).checkpoint))
     if (command === 'key create') ids.set('KEY', JSON.parse(stdout).id)
   }
 
@@ -50,7 +56,7 @@ describe('every command, in a process of its own', () => {
       const command = commandOf(line.split(' '))
       assert.ok(command)
       const args = line.split(' ').map(word => ids.get(word) ?? word)
-      if (command.name.endsWith(' create')) args.push('--json')
+      if (command.name.endsWith(' create') || command.name === 'logs verify') args.push('--json')
       const isCopy = command.name === 'migrate-store'
       // Without a file, the first prints a key.
       if (command.name !== 'master-key') args.push(isCopy ? '--from' : '--data', site.data, ...site.keys)

@@ -425,6 +425,30 @@ for (const engine of engines)
       await assertGood(vault, [path])
     })
 
+    test('a process that does not write the anchor sees how it is, and brings what is late (L4)', async () => {
+      const seen = join(folder.path, 'seen.notes')
+      copyFileSync(path, seen)
+      await vault.close()
+      await startsOn([seen])
+      const { evidence, anchoring, acts } = vault.service.vault
+      await world.act(1)
+      await acts.flush()
+      const checkpoint = await evidence.checkpoint()
+      assert.ok(checkpoint)
+      vault.now += 60_000
+      anchoring.look()
+      await anchoring.settled()
+      assert.ok(readFileSync(seen, 'utf8').endsWith(checkpoint.note))
+      assert.deepEqual([anchoring.state, anchoring.sizes], ['good', [checkpoint.size]])
+      const other = new Anchoring(evidence, [fileAnchor(seen)], { error: () => {} })
+      appendFileSync(seen, checkpoint.note.replace(/epoch \d+/, 'epoch 9'))
+      other.look()
+      await other.settled()
+      assert.equal(other.state, 'stopped')
+      await vault.close()
+      await startsOn([path])
+    })
+
     test('an anchor that is dead or full harms no request, and /ready says so (L4)', async () => {
       for (const dead of ['/dev/full', join(folder.path, 'gone', 'anchor.notes')]) {
         await vault.close()

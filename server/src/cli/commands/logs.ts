@@ -61,6 +61,8 @@ export const logsExport: Run = invocation =>
   withVault(invocation.config, async vault => {
     const follows = invocation.flags.follow === true
     const query = readLogExportQuery(pairsOf(invocation))
+    // What is signed on top of storage that was rolled back would be one more future.
+    await vault.anchoring.requireOurs()
     return readingLog(vault, tenantOf(invocation), act('logs export'), async reader => {
       const lines = new LogExport(vault, reader, query)
       // Before the first line is written, and because `--follow` has no end.

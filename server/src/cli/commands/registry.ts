@@ -184,7 +184,7 @@ export const commands: readonly Command[] = [
     summary: 'Write a log as NDJSON, oldest first, with cursors at which to resume',
     options: { ...logOptions, start: 'last cursor that was written before', size: 'records, at most (all)' },
     flags: { follow: 'go on with new records until stopped, for a SIEM' },
-    reads: vault,
+    reads: [...vault, 'audit-anchors'],
     run: async invocation => (await import('./logs.ts')).logsExport(invocation),
   },
   {

@@ -128,7 +128,11 @@ export class LogExport {
     const place = { told: this.#position, checkpoint: this.#checkpoint }
     return this.#query.isFiltered
       ? this.#recordsAlone()
-      : provenStages(this.#vault, this.#reader, { work: this.#reader.work, place })
+      : provenStages(this.#vault, this.#reader, {
+          work: this.#reader.work,
+          place,
+          anchored: this.#vault.anchoring.sizes,
+        })
   }
 
   async *#recordsAlone(): AsyncGenerator<Stage> {

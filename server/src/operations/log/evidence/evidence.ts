@@ -145,6 +145,17 @@ export class Evidence {
     return true
   }
 
+  /** The size of a checkpoint. Throws if it is not signed with our key. */
+  sizeOf(note: string): number {
+    return this.#open(note).size
+  }
+
+  /** The newest checkpoint, if it is another one and was signed longer ago than that. */
+  async lateFor(note: string | undefined, ms: number): Promise<LogCheckpointRow | undefined> {
+    const newest = await this.#store.newestCheckpoint()
+    return newest === undefined || newest.note === note || newest.at > this.#clock() - ms ? undefined : newest
+  }
+
   /** Whether storage has this checkpoint, or the operator has given it up. Throws if it is not signed with our key. */
   async isOurPast(note: string): Promise<boolean> {
     const { size, root, epochStarts } = this.#open(note)

@@ -43,9 +43,16 @@ export const threadedGrower = (key: KeyObject): Grower => {
       asked.unref()
     }
   }
+  let asked: Promise<unknown> = Promise.resolve()
+  /** Answers carry no name, so whoever asks while another waits for an answer comes after it. */
+  const askInTurn = (growth: Growth): Promise<GrowAnswer> => {
+    const answered = asked.then(() => ask(growth))
+    asked = answered.catch(() => undefined)
+    return answered
+  }
   return {
     grow: async growth => {
-      const answer = await ask(growth)
+      const answer = await askInTurn(growth)
       if ('grown' in answer)
         return { ...answer.grown, edge: answer.grown.edge.map(hash => Buffer.from(hash)) }
       if (answer.isTampered) throw new TamperedError({ kind: 'block of the log', tenantId: growth.tenantId })

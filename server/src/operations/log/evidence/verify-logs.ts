@@ -192,6 +192,12 @@ class LogsVerification {
         const heads = await store.listLogHeads(owner.tenantNumber)
         if (this.#isAnchored) await evidence.catchUp()
         const proven = new Map<number, number>()
+        // Nothing has been recorded, or all checkpoints are gone: the log's own heads tell.
+        if ((await store.newestCheckpoint()) === undefined) {
+          await this.#verifyHeads(owner, heads, proven, find)
+          for (const [what, severity] of found) this.#find(severity, `${name}: ${what}`)
+          return
+        }
         const lines = () =>
           provenLines(this.#vault, owner, {
             work: this.#work,
