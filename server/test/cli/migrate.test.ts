@@ -13,7 +13,7 @@ import { migrations as postgresMigrations } from '../../src/store/postgres/migra
 import { newestSchema } from '../../src/store/sqlite/migrate.ts'
 import { laterRelease } from '../rig/later-migration.ts'
 import { emptyDatabase } from '../rig/postgres-databases.ts'
-import { assertRefused, call, Site } from '../rig/program.ts'
+import { assertRefused, call, Site, withoutKey } from '../rig/program.ts'
 
 const newest = newestSchema()
 
@@ -132,7 +132,8 @@ describe('a vault on a database server', () => {
     for (const args of [['migrate'], ['migrate', '--status']])
       assert.equal((await run(...args)).stdout, `schema ${newestHere} of ${newestHere}\n`)
     const made = JSON.parse((await run('tenant', 'create', '--name', 'X', '--json', ...keys)).stdout)
-    assert.match((await run('doctor', ...keys)).stdout, /^in postgres:\/\/[^:@]+@\S+:\nno problems found\n$/)
+    const { stdout: found } = await run('doctor', ...keys)
+    assert.match(withoutKey(found), /^in postgres:\/\/[^:@]+@\S+:\nno problems found\n$/)
     assertRefused(
       await run('migrate', '--distribute'),
       1,

@@ -19,7 +19,7 @@ import { createMasterKeyFile } from '../../src/keys/file/create-master-key-file.
 import { migrations } from '../../src/store/sqlite/migrate.ts'
 import { laterRelease } from '../rig/later-migration.ts'
 import { emptyDatabase } from '../rig/postgres-databases.ts'
-import { assertRefused, Site } from '../rig/program.ts'
+import { assertRefused, Site, withoutKey } from '../rig/program.ts'
 
 const newest = migrations.at(-1)?.number ?? 0
 
@@ -50,7 +50,7 @@ describe('which storage a command works on', () => {
     const sure = await site.run(['tenant', 'delete', id, '--yes', ...site.vault], env)
     assert.equal(sure.stdout, `tenant ${id} is deleted from ${site.data}\n`)
     const doctor = await site.run(['doctor', ...site.vault], env)
-    assert.equal(doctor.stdout, `in ${site.data}:\nno problems found\n`)
+    assert.equal(withoutKey(doctor.stdout), `in ${site.data}:\nno problems found\n`)
     const server = site.start(['serve', '--port', '0', ...site.vault], env)
     assert.equal(JSON.parse(await server.logged('listening')).storage, site.data)
     assert.ok(await isEmpty(), 'nothing was made in the database')

@@ -27,6 +27,7 @@ export const kinds: readonly string[] = [
   'leaks',
   'isolation',
   'overload',
+  'log',
 ]
 
 export const readMutants = (folder: string): Mutant[] =>
