@@ -8,6 +8,7 @@ import { pace } from '../../domain/pace.ts'
 import { countCharacters } from '../../domain/text/characters.ts'
 import { counted } from '../../domain/text/terminal.ts'
 import { formatInstant } from '../../domain/time/instant.ts'
+import { tokenTypes } from '../../domain/tokens/types/registry.ts'
 import { recordedForOperator } from '../../operations/log/acting.ts'
 import { newDataKey } from '../../operations/maintenance/new-data-key.ts'
 import { purgeDeadTenants } from '../../operations/maintenance/purge-dead-tenants.ts'
@@ -16,8 +17,10 @@ import { createTenant } from '../../operations/tenants/create-tenant.ts'
 import { deleteTenant } from '../../operations/tenants/delete-tenant.ts'
 import { listTenants } from '../../operations/tenants/list-tenants.ts'
 import { setIncludedTokens } from '../../operations/tenants/set-included-tokens.ts'
+import { typeCounter } from '../../operations/vault/counters.ts'
 import { asOperator } from '../../operations/vault/operator.ts'
 import { keysUnlessDeleted } from '../../operations/vault/tenant-keyring.ts'
+import type { Vault } from '../../operations/vault/vault.ts'
 import { baseUrl } from '../base-url.ts'
 import { type Run, required } from '../command.ts'
 import { print, printKeys, printNote, printText, table } from '../print.ts'
@@ -83,19 +86,29 @@ export const tenantList: Run = ({ config, flags }) =>
     return 0
   })
 
+/** Tokens of the tenant, expired ones that are still stored included: all of them are to be sealed again. */
+const countStored = async ({ store }: Vault, tenant: number): Promise<number> => {
+  const counters = await store.readCounters(tenant, [...tokenTypes.keys()].map(typeCounter))
+  return counters.reduce((sum, { value }) => sum + value, 0)
+}
+
 /** The new key seals everything written from now on. Earlier tokens are sealed again, so that the old key is useless. */
 export const tenantRekey: Run = ({ config, flags, words: [id = ''] }) =>
   withVault(config, async vault => {
     const rekeyed = await asOperator(vault, id, act('tenant rekey'), async operator => {
       const { tenantNumber } = operator
-      if (flags.resume !== true) await newDataKey(vault, operator, operator.act)
+      operator.act.finds(id)
+      if (flags.resume !== true) {
+        // The record becomes durable with the key, before any token is sealed again.
+        operator.act.says({ count: await countStored(vault, tenantNumber) })
+        await newDataKey(vault, operator, operator.act)
+      }
       // Before that, a server may still write with the key before, behind the scan.
       await setTimeout(pace.grantsHeardMs)
       const keys = await keysUnlessDeleted(vault, tenantNumber, id, vault.keyring.readAgain)
       if (keys === undefined)
         throw new VaultError('notFound', { detail: 'There is no such tenant any more.' })
       const done = await resealTokens(vault, { tenantNumber, keys })
-      operator.act.finds(id)
       operator.act.says({ count: done.resealed })
       return { ...done, version: keys.currentDataVersion }
     })
