@@ -15,6 +15,7 @@ import {
   type Subtrees,
   subtreesOf,
 } from '../../src/crypto/merkle.ts'
+import { isLong } from '../rig/long-run.ts'
 import { fc } from '../rig/properties.ts'
 import { hash, naiveConsistency, naiveInclusion, naiveRoot } from './naive-tree.ts'
 
@@ -116,7 +117,7 @@ describe('RFC 6962 trees', () => {
         if (middle < size)
           assert.deepEqual(inclusionProof(left, middle, size), naiveInclusion(middle, leaves))
       }),
-      { numRuns: 500 },
+      { numRuns: isLong ? 500 : 60 },
     )
   })
 
@@ -156,7 +157,7 @@ describe('RFC 6962 trees', () => {
           no({ proof: claim.proof.map(step => step.subarray(1)) })
         }
       }),
-      { numRuns: 300 },
+      { numRuns: isLong ? 300 : 40 },
     )
   })
 
@@ -186,7 +187,7 @@ describe('RFC 6962 trees', () => {
           no({ proof: claim.proof.with(at % claim.proof.length, leafHash('other')) })
         }
       }),
-      { numRuns: 300 },
+      { numRuns: isLong ? 300 : 40 },
     )
   })
 
