@@ -10,7 +10,15 @@ export const numberFrom = (source: string): number | ExactNumber => {
 const doubleHolds = (source: string, double: number): boolean =>
   source === String(double) ||
   isShortAndOrdinary(source, double) ||
-  (Number.isFinite(double) && canonicalDecimal(source) === canonicalDecimal(String(double)))
+  (Number.isFinite(double) &&
+    !isWrittenInFull(source, double) &&
+    canonicalDecimal(source) === canonicalDecimal(String(double)))
+
+const wholeNumber = /^-?[1-9]\d*$/
+
+/** JavaScript writes whole doubles below 10^21 with all their digits, so each has one text. A megabyte may hold 45,000 such numbers. */
+const isWrittenInFull = (source: string, double: number): boolean =>
+  Math.abs(double) < 1e21 && wholeNumber.test(source)
 
 /** Up to 15 digits survive a double, as long as the number is neither huge nor tiny. */
 const isShortAndOrdinary = (source: string, double: number): boolean =>

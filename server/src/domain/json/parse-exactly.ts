@@ -21,6 +21,17 @@ const rememberIfMoved = (object: JsonObject, keys: readonly string[]): void => {
   if (Object.keys(object).some((key, at) => key !== sent[at])) rememberOrder(object, sent)
 }
 
+const isSpace = (code: number): boolean => code === 0x20 || (code >= 0x9 && code <= 0xd)
+
+/** Digits, signs, the point and the letter of an exponent. At the end of the text the code is NaN, and none of them. */
+const isOfNumber = (code: number): boolean =>
+  (code >= 0x30 && code <= 0x39) ||
+  code === 0x2b ||
+  code === 0x2d ||
+  code === 0x2e ||
+  code === 0x45 ||
+  code === 0x65
+
 class Reader {
   readonly #text: string
   #at = 0
@@ -100,13 +111,13 @@ class Reader {
 
   #number(): Json {
     const start = this.#at
-    while (this.#at < this.#text.length && !',]} \t\n\r'.includes(this.#text.charAt(this.#at))) this.#at++
+    while (isOfNumber(this.#text.charCodeAt(this.#at))) this.#at++
     return numberFrom(this.#text.slice(start, this.#at))
   }
 
   /** The next character that is not white space. */
   #peek(): string {
-    while (' \t\n\r'.includes(this.#text.charAt(this.#at))) this.#at++
+    while (isSpace(this.#text.charCodeAt(this.#at))) this.#at++
     return this.#text.charAt(this.#at)
   }
 
