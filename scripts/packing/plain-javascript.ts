@@ -16,9 +16,9 @@ const withJavaScriptNames = (code: string): string => code.replace(namePattern, 
 
 /** Relative files that the code imports or starts. */
 export const namedFiles = (code: string): string[] =>
-  [...code.matchAll(/(?:\b(?:from|import)\s*\(?\s*|\bnew URL\(\s*)'(\.{1,2}\/[^'\n]+\.(?:[jt]s|json))'/g)].map(
-    ([, name = '']) => name,
-  )
+  [
+    ...code.matchAll(/(?:\b(?:from|import)\s*\(?\s*|\bnew URL\(\s*)'(\.{1,2}\/[^'\n]+\.(?:[jt]s|json))'/g),
+  ].map(([, name = '']) => name)
 
 const commentPattern = /^[ ]*(?:\/\*(?:(?!\*\/)[\s\S])*\*\/[ ]*|\/\/.*)$/gm
 
