@@ -4,7 +4,15 @@ import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-type Component = { 'bom-ref': string; name: string; version: string; type: string; purl: string }
+type Reference = { type: string; url: string }
+type Component = {
+  'bom-ref': string
+  name: string
+  version: string
+  type: string
+  purl: string
+  externalReferences: Reference[]
+}
 type Bill = {
   serialNumber: string
   metadata: { timestamp: string; component: Component }
@@ -41,6 +49,9 @@ const ofPackage = (bill: Bill, bytes: Buffer, time: Date): Bill => {
   const own = bill.components.find(({ name }) => name === 'strongroom')
   if (own === undefined) throw new Error('npm sbom does not list the package')
   const { metadata, components, dependencies } = bill
+  // Where a package came from is a folder of this machine, or its registry.
+  for (const component of components)
+    component.externalReferences = component.externalReferences.filter(({ type }) => type !== 'distribution')
   const purl = `pkg:npm/strongroom@${own.version}`
   return {
     ...bill,
