@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { copyFileSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -104,7 +105,13 @@ const instruction = (name: string): string[] => {
   return JSON.parse(list)
 }
 
-const port = 18_080
+const freePort = async (): Promise<number> => {
+  const server = createServer()
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { port } = server.address() as AddressInfo
+  await once(server.close(), 'close')
+  return port
+}
 
 const checkContainer = async (): Promise<void> => {
   const folder = mkdtempSync(join(tmpdir(), 'strongroom-image-'))
@@ -131,6 +138,7 @@ const checkContainer = async (): Promise<void> => {
 /** As the container would: its user, its command, nothing to write but its data and /tmp, no shell. */
 const runImage = async (image: string): Promise<void> => {
   const folder = join(image, 'root')
+  const port = await freePort()
   const mounts = `
     set -e
     mkdir -p var/lib/strongroom tmp proc
@@ -162,6 +170,9 @@ const runImage = async (image: string): Promise<void> => {
     said += text
   })
   const ended = once(server, 'close')
+  // It must not outlive this program, whatever ends it.
+  const end = (): void => void server.kill('SIGKILL')
+  process.once('exit', end)
   /** In the server's own view of the files. */
   const inside = (args: readonly string[]): Output =>
     spawnSync(
@@ -199,7 +210,7 @@ const runImage = async (image: string): Promise<void> => {
     assert.equal(code, 0, said)
     checked('a token is created in it; there is no shell; it stops by SIGTERM with 0')
   } finally {
-    if (server.exitCode === null) server.kill('SIGKILL')
+    if (server.exitCode === null) end()
   }
 }
 
