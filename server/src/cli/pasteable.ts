@@ -42,11 +42,16 @@ const replaceMentions = (text: string, flags: (name: string, rest: string) => re
   )
 }
 
-/** With npx, or as a script of npm, the program is in a folder of the project, which is not on the shell's PATH. */
-const program = (): string =>
-  /(?:^|[\s/'"])strongroom(?:\.js)?(?=['"\s]|$)/.test(called.environment.npm_lifecycle_script ?? '')
+/** With npx, or as a script of npm, the program is in a folder of the project or of npm, which is not on the shell's PATH. */
+const program = (): string => {
+  const { npm_lifecycle_script: script = '', npm_config_package: packages = '' } = called.environment
+  if (!/(?:^|[\s/'"])strongroom(?:\.js)?(?=['"\s]|$)/.test(script)) return 'strongroom'
+  // `npx -p` has a line for each package, and empty ones between them.
+  const named = packages.split('\n').filter(name => name !== '')
+  return named.length === 0
     ? 'npx --no -- strongroom'
-    : 'strongroom'
+    : `npx ${named.map(name => `-p ${shellWord(name)}`).join(' ')} -- strongroom`
+}
 
 type Flag = { readonly name: string; readonly value: string }
 

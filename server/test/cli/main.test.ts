@@ -251,20 +251,23 @@ describe('the command line', () => {
       assertRefused(await site.run(['migrate'], { STRONGROOM_DATABASE_URL: url }), 1, says)
   })
 
-  for (const [script, program] of [
+  for (const [script, program, packages] of [
     ['strongroom "tenant" "list"', 'npx --no -- strongroom'],
+    ["'strongroom'", "npx -p node@26 -p './my vault.tgz' -- strongroom", 'node@26\n\n./my vault.tgz'],
     ['node --max-semi-space-size=16 server/bin/strongroom.js dev', 'npx --no -- strongroom'],
     ['node /home/me/strongroom/server/other.js', 'strongroom'],
     [undefined, 'strongroom'],
   ] as const)
-    test(`called through ${script ?? 'the PATH'}, it names commands that can be pasted, with their settings (C35)`, async () => {
+    test(`called through ${script ?? 'the PATH'}${packages === undefined ? '' : ' of packages'}, it names commands that can be pasted, with their settings (C35)`, async () => {
       const folder = join(site.path, 'a folder')
-      const { stderr } = await site.run(['tenant', 'list', `--data=${folder}`, '--key-provider', 'env'], {
-        npm_lifecycle_script: script,
-      })
+      const environment = { npm_lifecycle_script: script, npm_config_package: packages }
+      const { stderr } = await site.run(
+        ['tenant', 'list', `--data=${folder}`, '--key-provider', 'env'],
+        environment,
+      )
       const command = `${program} migrate --data '${folder}' --key-provider env`
       assert.equal(stderr, `strongroom tenant list: ${folder} holds no vault: ${command} makes one\n`)
-      const { stdout } = await site.run(['doctor', '--data', folder], { npm_lifecycle_script: script })
+      const { stdout } = await site.run(['doctor', '--data', folder], environment)
       assert.equal(stdout.split('\n')[2], `  ${program} migrate --data '${folder}'`)
     })
 

@@ -14,7 +14,7 @@ const layers: readonly (readonly string[])[] = [
   ['http', 'jobs'],
 ]
 const mayUseNeighbour = (from: string, to: string): boolean => from === 'keys' && to === 'crypto'
-const edges = ['service.ts', 'config', 'cli']
+const edges = ['service.ts', 'config', 'cli', 'testing.ts', 'testing-types.d.ts']
 const readerOfTheEnvironment = 'cli'
 /** Names that say nothing about the content; `index` invites barrels. */
 const emptyNames = new Set(['util', 'utils', 'helper', 'helpers', 'common', 'index'])

