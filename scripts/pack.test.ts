@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { delimiter, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
 import manifest from '../package.json' with { type: 'json' }
@@ -13,6 +13,8 @@ import { InstalledRegistry } from './packing/registry.ts'
 import { tarball } from './packing/tarball.ts'
 
 const root = join(import.meta.dirname, '..')
+/** Where programs are, but none of this clone's. */
+const elsewhere = (process.env.PATH ?? '').split(delimiter).filter(path => !path.includes('node_modules'))
 const files = packageFiles()
 const packed = tarball(files)
 const code = files.filter(({ path }) => /^(src|bin)\/.*\.js$/.test(path) && path !== 'bin/verify-log.js')
@@ -108,7 +110,7 @@ describe('the package, installed', { timeout: 120_000 }, () => {
   let registry: InstalledRegistry
   /** Nothing of this clone: neither its settings of npm nor its Node in front of the PATH. */
   const environment = () => ({
-    PATH: `${join(process.execPath, '..')}:/usr/local/bin:/usr/bin:/bin`,
+    PATH: [join(process.execPath, '..'), ...elsewhere].join(delimiter),
     HOME: folder.path,
     npm_config_registry: registry.url,
     npm_config_cache: join(folder.path, 'cache'),

@@ -39,10 +39,12 @@ for (const release of values.release) {
     run('tar', ['xzf', tarball], folder)
     const home = copyHome(join(folder, 'package/native'))
     process.stdout.write(`\n${run(join(home, 'bin/postgres'), ['--version'], folder)}`)
+    // Plans are asked for without parameters, which PostgreSQL 15 cannot.
+    const here = files.filter(file => release !== '15' || !file.endsWith('postgres-plans.test.ts'))
     const setup = '--test-global-setup=./server/test/rig/postgres-setup.ts'
     const { status } = spawnSync(
       process.execPath,
-      ['--test', setup, '--test-concurrency=2', '--test-reporter=dot', '--test-timeout=300000', ...files],
+      ['--test', setup, '--test-concurrency=2', '--test-reporter=dot', '--test-timeout=300000', ...here],
       { cwd: root, env: { ...process.env, [homeVariable]: home }, stdio: 'inherit' },
     )
     process.stdout.write(`\nPostgreSQL ${release}: ${status === 0 ? 'all good' : 'FAILED'}\n`)
