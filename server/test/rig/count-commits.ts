@@ -1,12 +1,13 @@
+import { changesContent } from '../../src/store/write-set.ts'
 import type { TestVault } from './test-vault.ts'
 
-/** How many write sets reach storage during the work. */
+/** How many write sets reach storage during the work, besides records of what only reads. */
 export const countCommits = async (vault: TestVault, work: () => Promise<unknown>): Promise<number> => {
   const { store } = vault
   const { commit } = store
   let commits = 0
   store.commit = set => {
-    commits++
+    if (changesContent(set)) commits++
     return commit(set)
   }
   try {
