@@ -1,17 +1,22 @@
 import { resolve } from 'node:path'
 import type { SetLimits } from '../domain/limits.ts'
 import type { Rate } from '../domain/rate-buckets.ts'
+import type { OutboundRules } from '../outbound/outbound-rules.ts'
 import { type DatabaseConfig, readDatabase } from './database-config.ts'
 import { type Given, ifGiven } from './given.ts'
 import {
+  readAllowed,
   readAnchors,
   readChoice,
   readHeaderPrefix,
+  readHost,
   readLimits,
   readNetworks,
   readNumber,
   readOrigins,
+  readPorts,
   readRateLimit,
+  readServers,
   readWhole,
 } from './readers.ts'
 import { type KeyProviderName, keyProviderNames, type LogLevel, logLevels } from './settings.ts'
@@ -43,6 +48,8 @@ export type Config = {
   readonly masterKeyFile: string | undefined
   readonly masterKey: Given | undefined
   readonly tls: TlsFiles | undefined
+  /** Where metrics are served; undefined: nowhere. */
+  readonly metrics: MetricsConfig | undefined
   /** Processes that share the port in production; undefined: as many as the machine has cores. */
   readonly workers: number | undefined
   readonly drainTimeoutMs: number
@@ -50,6 +57,18 @@ export type Config = {
   readonly auditAnchors: readonly string[]
   /** L7: how long records of the log are kept. */
   readonly auditRetentionDays: number
+  /** U17: what the vault may call when a tenant says so. */
+  readonly outbound: OutboundRules & {
+    /** DNS servers, as addresses with ports; empty: the system's. */
+    readonly dns: readonly string[]
+    readonly caFile: string | undefined
+  }
+}
+
+export type MetricsConfig = {
+  readonly host: string
+  readonly port: number
+  readonly tokenFile: string | undefined
 }
 
 export const readConfig = (
@@ -70,8 +89,7 @@ export const readConfig = (
       poolSize: readWhole(settled('database-pool'), 4, 1_000),
       statementTimeoutMs: readNumber(settled('database-statement-timeout'), 1, 3_600) * 1_000,
     }),
-    // An IPv6 address may stand in brackets, as in a URL.
-    host: settled('host').text.replace(/^\[(.*)\]$/, '$1'),
+    host: readHost(settled('host')),
     port: readWhole(settled('port'), 0, 65_535),
     logLevel: readChoice(settled('log-level'), logLevels),
     headerPrefix: readHeaderPrefix(settled('header-prefix')),
@@ -84,9 +102,21 @@ export const readConfig = (
     masterKeyFile: path('master-key-file'),
     masterKey: find('master-key'),
     tls: readTls(path('tls-cert'), path('tls-key'), path('tls-client-ca')),
+    metrics: ifGiven(find('metrics-port'), given => ({
+      host: readHost(settled('metrics-host')),
+      port: readWhole(given, 0, 65_535),
+      tokenFile: path('metrics-token-file'),
+    })),
     workers: ifGiven(find('workers'), given => readWhole(given, 1, 256)),
     drainTimeoutMs: readNumber(settled('drain-timeout'), 0, 3_600) * 1_000,
     auditAnchors: readAnchors(find('audit-anchors')),
     auditRetentionDays: readWhole(settled('audit-retention-days'), 90, 3_650),
+    outbound: {
+      allow: readAllowed(find('outbound-allow')),
+      deny: readNetworks(find('outbound-deny')),
+      ports: readPorts(find('outbound-ports')),
+      dns: readServers(find('outbound-dns')),
+      caFile: path('outbound-ca'),
+    },
   }
 }

@@ -2,6 +2,7 @@ import { isIP } from 'node:net'
 import { ceilings, contradiction, type SetLimits } from '../domain/limits.ts'
 import type { Rate } from '../domain/rate-buckets.ts'
 import { didYouMean } from '../domain/text/did-you-mean.ts'
+import type { AllowedNetwork } from '../outbound/outbound-rules.ts'
 import { ConfigError } from './config-error.ts'
 import { type Given, ifGiven } from './given.ts'
 
@@ -25,6 +26,9 @@ export const readChoice = <const V extends readonly string[]>(
   if (choices.includes(text)) return text
   throw new ConfigError(`${source} must be one of ${choices.join(', ')}${didYouMean(text, choices)}`)
 }
+
+/** An IPv6 address may stand in brackets, as in a URL. */
+export const readHost = ({ text }: Given): string => text.replace(/^\[(.*)\]$/, '$1')
 
 export const readHeaderPrefix = ({ text, source }: Given): string => {
   if (!/^[A-Za-z][A-Za-z0-9-]{0,31}$/.test(text))
@@ -60,6 +64,38 @@ const isNetwork = (text: string): boolean => {
   const [, address = '', prefix = '0'] = /^([^/%]+)(?:\/(\d{1,3}))?$/.exec(text) ?? []
   return Number(prefix) <= ({ 4: 32, 6: 128 }[isIP(address)] ?? -1)
 }
+
+/** Networks with or without a port; an IPv6 network with a port stands in brackets. */
+export const readAllowed = (given: Given | undefined): AllowedNetwork[] =>
+  readList(given).map(text => {
+    const [, bracketed, plain, port] = /^(?:\[([^\]]*)\]|([^:]*|.*:.*:.*?))(?::(\d{1,5}))?$/.exec(text) ?? []
+    const network = bracketed ?? plain ?? ''
+    // Of an IPv6 network without brackets, what follows the last colon is part of the address.
+    if (bracketed === undefined && isNetwork(text)) return { network: text, port: undefined }
+    if (!isNetwork(network) || (bracketed === undefined && network.includes(':')) || !isPort(port ?? '1'))
+      throw new ConfigError(
+        `${given?.source} must be networks, such as 10.1.0.0/16, 10.2.0.7:8443 or [fd00::/8]:8443`,
+      )
+    return { network, port: port === undefined ? undefined : Number(port) }
+  })
+
+export const readPorts = (given: Given | undefined): number[] =>
+  readList(given).map(text => {
+    if (!isPort(text)) throw new ConfigError(`${given?.source} must be ports from 1 to 65535, such as 8443`)
+    return Number(text)
+  })
+
+const isPort = (text: string): boolean => /^[1-9]\d{0,4}$/.test(text) && Number(text) <= 65_535
+
+/** DNS servers, in the form that Node takes: the address alone where the port is the usual one. */
+export const readServers = (given: Given | undefined): string[] =>
+  readList(given).map(text => {
+    const [, bracketed, plain, port] = /^(?:\[([^\]]*)\]|([^:]*))(?::(\d{1,5}))?$/.exec(text) ?? []
+    const isServer = isIP(text) !== 0 || isIP(bracketed ?? '') === 6 || isIP(plain ?? '') === 4
+    if (!isServer || !isPort(port ?? '1'))
+      throw new ConfigError(`${given?.source} must be addresses of DNS servers, such as 192.0.2.53:53`)
+    return text
+  })
 
 /** Paths of files, each written as `file:/mnt/anchor/strongroom.notes`. */
 export const readAnchors = (given: Given | undefined): string[] =>

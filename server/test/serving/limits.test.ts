@@ -18,6 +18,9 @@ const keysOf = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, 'v']))
 /** It has two index entries more, for its type and its fingerprint. */
 const definition = (keys: number) => ({ type: 'token', data: 'x', metadata: keysOf(keys) })
+const raw = JSON as unknown as { rawJSON(text: string): unknown }
+/** No double holds any of these. Those of the doubles do not count. */
+const exactNumbers = (count: number) => [...Array(count).fill(raw.rawJSON('12345678901234567891')), 1e21, 0.1]
 const nested = (depth: number): unknown => (depth === 0 ? 'x' : [nested(depth - 1)])
 const application = (fields: Record<string, unknown>): Ask =>
   post({ name: 'a', type: 'private', ...fields }, '/applications')
@@ -111,6 +114,11 @@ const settings: {
     value: 100,
     meets: post([definition(48), definition(48)], '/tokenize'),
     breaks: post([definition(48), definition(49)], '/tokenize'),
+  },
+  exactNumbersPerRequest: {
+    value: 3,
+    meets: create({ data: exactNumbers(3) }),
+    breaks: create({ data: exactNumbers(4) }),
   },
   idempotencyKeyCharactersMax: {
     value: 10,

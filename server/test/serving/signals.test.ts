@@ -2,9 +2,28 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
+import { shellWord } from '../../src/domain/text/terminal.ts'
+import { isLong } from '../rig/long-run.ts'
 import { call, mainFile, Program, Site } from '../rig/program.ts'
 import { assertAbsent } from '../rig/traces.ts'
 import { outcome } from './flight.ts'
+
+describe('npm, which ends on SIGTERM and tells nobody', () => {
+  const site = new Site()
+  after(() => site.remove())
+
+  for (const workers of isLong ? [1, 2] : [2])
+    test(`takes the server with it, which drains (workers: ${workers}) (C35.2)`, async () => {
+      const line = `strongroom serve --port 0 --workers ${workers} ${site.vault.map(shellWord).join(' ')}`
+      const shell = site.startShell(`${line} & wait`, { npm_lifecycle_script: 'strongroom serve' })
+      const { url } = JSON.parse(await shell.logged('listening'))
+      shell.child.kill('SIGKILL')
+      await shell.logged('draining')
+      await assert.rejects(async () => {
+        for (;;) await fetch(`${url}/health`)
+      })
+    })
+})
 
 describe('SIGUSR1 and SIGUSR2, as log rotation sends them', { timeout: 120_000 }, () => {
   const site = new Site()

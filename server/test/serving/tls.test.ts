@@ -117,7 +117,7 @@ describe('serve with a certificate that is out of date', { timeout: 120_000 }, (
     ['one process', '1', expired, [early, expired]],
     ['two workers', '2', early, [expired, early]],
   ] as const)
-    test(`the log warns once of each that comes, at start or by SIGHUP, and of none that cannot be used or is valid; the server answers (${name}) (docs/operating.md)`, async () => {
+    test(`the log warns once of each that comes, at start or by SIGHUP, and of none that cannot be used or is valid; the server answers (${name}) (docs/running.md)`, async () => {
       const server = await site.serve([...install(first), '--workers', workers])
       await answers(server.url)
       const renewed = async (times: number): Promise<void> => {
@@ -184,7 +184,7 @@ describe('serve that gets SIGHUP while it starts', { timeout: 120_000 }, () => {
     )}`,
   }
   for (const count of [1, 2])
-    test(`it goes on, and serves the certificate that is there by then (workers: ${count}) (docs/operating.md)`, async () => {
+    test(`it goes on, and serves the certificate that is there by then (workers: ${count}) (docs/running.md)`, async () => {
       const [old, next] = [certificate('old', ca), certificate('new', ca)]
       const flags = [
         '--tls-cert',
