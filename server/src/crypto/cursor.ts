@@ -35,9 +35,8 @@ export const openCursor = (keys: TenantKeys, text: string, boundTo: string): Lis
 const context = (keys: TenantKeys, boundTo: string): SealContext => ['cursor', keys.tenantId, boundTo]
 
 const openText = (key: KeyObject, text: string, context: SealContext): string | undefined => {
-  const sealed = Buffer.from(text, 'base64url')
-  // The decoder skips characters it does not know, so a cursor with something added has to be caught here.
-  return sealed.toString('base64url') === text ? open(key, sealed, context)?.toString('utf8') : undefined
+  const sealed = exactly(text)
+  return sealed && open(key, sealed, context)?.toString('utf8')
 }
 
 /** How far a log was read: for each writer the number of the record at which reading goes on. */
@@ -56,29 +55,46 @@ const logCursorKey = ({ log }: Pick<VaultKeys, 'log'>, tenantId: string): KeyObj
   return known.getOrMake(tenantId, () => derive(log, `strongroom log cursor ${tenantId}`))
 }
 
+type LogCursorFor = { readonly tenantId: string; readonly boundTo: string }
+
 /** L5. `boundTo` names the direction and the filters that the cursor is valid for. */
 export const sealLogCursor = (
   keys: Pick<VaultKeys, 'log'>,
-  { tenantId, boundTo }: { readonly tenantId: string; readonly boundTo: string },
+  cursorFor: LogCursorFor,
   position: LogPosition,
-): string =>
-  seal(
-    logCursorKey(keys, tenantId),
-    1,
-    JSON.stringify({ writers: [...position] }),
-    logContext(tenantId, boundTo),
-  ).toString('base64url')
+): string => sealLogState(keys, cursorFor, { writers: [...position] }).toString('base64url')
 
 /** Undefined unless the text is exactly one that was sealed for this log, direction and filters. */
 export const openLogCursor = (
   keys: Pick<VaultKeys, 'log'>,
-  { tenantId, boundTo }: { readonly tenantId: string; readonly boundTo: string },
+  cursorFor: LogCursorFor,
   text: string,
 ): LogPosition | undefined => {
-  const plaintext = openText(logCursorKey(keys, tenantId), text, logContext(tenantId, boundTo))
-  if (plaintext === undefined) return undefined
-  const { writers } = JSON.parse(plaintext) as { readonly writers: readonly [number, number][] }
+  const opened = openLogState(keys, cursorFor, exactly(text))
+  if (opened === undefined) return undefined
+  const { writers } = opened as { readonly writers: readonly [number, number][] }
   return new Map(writers)
 }
 
-const logContext = (tenantId: string, boundTo: string): SealContext => ['log cursor', tenantId, boundTo]
+/** What is kept of how far a log was read, wherever it is kept. */
+export const sealLogState = (keys: Pick<VaultKeys, 'log'>, cursorFor: LogCursorFor, state: unknown): Buffer =>
+  seal(logCursorKey(keys, cursorFor.tenantId), 1, JSON.stringify(state), logContext(cursorFor))
+
+/** Undefined unless it was sealed for this log and purpose. */
+export const openLogState = (
+  keys: Pick<VaultKeys, 'log'>,
+  cursorFor: LogCursorFor,
+  sealed: Uint8Array | undefined,
+): unknown => {
+  if (sealed === undefined) return undefined
+  const plaintext = open(logCursorKey(keys, cursorFor.tenantId), sealed, logContext(cursorFor))
+  return plaintext === undefined ? undefined : JSON.parse(plaintext.toString('utf8'))
+}
+
+/** The bytes of a cursor. The decoder skips characters it does not know, so a cursor with something added has to be caught here. */
+export const exactly = (text: string): Buffer | undefined => {
+  const sealed = Buffer.from(text, 'base64url')
+  return sealed.toString('base64url') === text ? sealed : undefined
+}
+
+const logContext = ({ tenantId, boundTo }: LogCursorFor): SealContext => ['log cursor', tenantId, boundTo]

@@ -1,18 +1,33 @@
 import type { ApiKeyGrant, Application } from '../domain/access/application.ts'
 import type { Tenant } from '../domain/access/tenant.ts'
+import { parseStored } from '../domain/json/parse-json.ts'
+import type { OutboundProxy } from '../domain/proxies/proxy.ts'
 import { TamperedError } from '../domain/tampered-error.ts'
+import type { Webhook, WebhookSecret } from '../domain/webhooks/webhook.ts'
 import { open, type SealContext, seal } from './aead.ts'
 import type { VaultKeys } from './keys.ts'
 
 /**
- * Rows that grant access (tenants, applications, API keys) are sealed under a key that only the key provider can
- * unwrap. Write access to the database is therefore not enough to widen a rule or to get in.
+ * Rows that grant access, or that say where values and events are sent (tenants, applications, API keys, proxies, webhooks), are sealed under a key that only the key provider can
+ * unwrap. Write access to the database is therefore not enough to widen a rule, to get in or to lead data elsewhere.
  */
 export type GrantOf = {
   readonly tenant: Tenant
   readonly application: Application
   readonly 'api-key': ApiKeyGrant
+  readonly proxy: InTheClear<OutboundProxy, 'configuration', Readonly<Record<string, string>>>
+  readonly webhook: InTheClear<
+    Webhook,
+    'secrets',
+    readonly (Omit<WebhookSecret, 'value'> & { readonly value: string })[]
+  >
 }
+
+/** Within its seal, what a resource keeps secret is text. */
+type InTheClear<Resource, Name extends keyof Resource, Plain> = Omit<Resource, Name> & {
+  readonly [Each in Name]: Plain
+}
+
 export type GrantKind = keyof GrantOf
 
 /** Every plain column that the row is found or judged by. */
@@ -35,5 +50,5 @@ export const openGrant = <Kind extends GrantKind>(
 ): GrantOf[Kind] => {
   const text = open(keys.grants, sealed, grantContext(kind, identity))
   if (text === undefined) throw new TamperedError({ kind, id: String(identity[0]) })
-  return JSON.parse(text.toString('utf8')) as GrantOf[Kind]
+  return parseStored(text) as unknown as GrantOf[Kind]
 }

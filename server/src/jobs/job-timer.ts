@@ -1,4 +1,5 @@
 import { describeError, type Log } from '../domain/log.ts'
+import type { JobMeters } from './job-meters.ts'
 import type { Lease } from './lease.ts'
 
 export type Job = {
@@ -21,17 +22,22 @@ export type JobTimer = {
 /** Runs the jobs once, one after the other. A failed job is logged, and the next one still runs. */
 export const runJobs = async (
   jobs: readonly Job[],
-  { log, lease, signal }: { log: Log; lease?: Lease; signal: AbortSignal },
+  { log, lease, meters, signal }: { log: Log; lease?: Lease; meters?: JobMeters; signal: AbortSignal },
 ): Promise<void> => {
   for (const job of jobs) {
     if (signal.aborted) return
+    let begunAt: number | undefined
     try {
       // Renewed before each job, because the lease may end during a long job.
       const mayRun = !job.onOneNode || lease === undefined || (await lease.hold())
       if (!mayRun) continue
+      begunAt = performance.now()
       const done = await job.run(signal)
+      meters?.ran(job.name, begunAt)
       log.debug({ job: job.name, ...done }, 'job done')
     } catch (error) {
+      // Storage that does not say who holds the lease fails the job as well.
+      meters?.failed(job.name, begunAt)
       log.error({ job: job.name, ...describeError(error) }, 'job failed')
     }
   }
@@ -39,7 +45,7 @@ export const runJobs = async (
 
 export const jobTimer = (
   jobs: readonly Job[],
-  options: { intervalMs: number; log: Log; lease?: Lease },
+  options: { intervalMs: number; log: Log; lease?: Lease; meters?: JobMeters },
 ): JobTimer => {
   let timer: NodeJS.Timeout | undefined
   let running: Promise<void> | undefined

@@ -192,7 +192,7 @@ for (const engine of engines)
       ],
     ]
     for (const [name, spoil, reason] of spoilt)
-      test(`a master key that ${name} is logged before the restart that would need it (docs/operating.md)`, () =>
+      test(`a master key that ${name} is logged before the restart that would need it (docs/running.md)`, () =>
         withVault(async vault => {
           spoil(join(vault.folder.path, 'master.key'))
           await vault.service.jobTimer.runAll()
@@ -347,7 +347,7 @@ for (const engine of engines)
         assert.equal(flush.mock.callCount(), before)
       }))
 
-    test('a vault that stops closes storage after the jobs that are under way (docs/operating.md)', () =>
+    test('a vault that stops closes storage after the jobs that are under way (docs/running.md)', () =>
       withVault(async vault => {
         const { store, service } = vault
         const { close, purgeResults } = store
