@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { type Config, readConfig } from '../config/config.ts'
 import { ConfigError } from '../config/config-error.ts'
-import { type Setting, type SettingName, settings, variableName } from '../config/settings.ts'
+import { type SettingName, settings, variableName } from '../config/settings.ts'
 import { didYouMean } from '../domain/text/did-you-mean.ts'
 
 /** What a command gets from the command line. */
@@ -22,6 +22,14 @@ export type Command = {
   /** Options that take a value, with their help. */
   readonly options?: Readonly<Record<string, string>>
   readonly flags?: Readonly<Record<string, string>>
+  /** Which of its options and flags must be given. Missing options are refused here, missing flags by the command. */
+  readonly requires?: readonly string[]
+  /** What an option or the argument may be, if that is one of a few words: for completion in shells. */
+  readonly values?: Readonly<Record<string, readonly string[]>>
+  /** What options alone do not tell, such as the form of a file that one of them names. */
+  readonly notes?: string
+  /** A whole call, without the settings that say where the vault is. */
+  readonly example: string
   /** Settings that the command accepts under another name, by setting: `database-url` as `to`. */
   readonly spelled?: Readonly<Record<string, string>>
   /**
@@ -90,40 +98,24 @@ const parse = (command: Command, args: readonly string[]): Omit<Invocation, 'con
   // An unset variable leaves an empty word, as with an option.
   const empty = expected[words.indexOf('')]
   if (empty !== undefined) throw fault(`${empty} is empty`)
+  for (const name of requiredOptions(command)) requireOption(options, name)
   return { options, flags, words }
 }
 
-export const required = ({ options }: Invocation, name: string): string => {
+/** An option that the command's declaration requires. */
+export const required = ({ options }: Invocation, name: string): string => requireOption(options, name)
+
+const requireOption = (options: Invocation['options'], name: string): string => {
   const value = options[name]
   if (value === undefined || value === '') throw new ConfigError(`--${name} is missing${shownBy[name] ?? ''}`)
   return value
 }
 
+const requiredOptions = ({ requires = [], options = {} }: Command): readonly string[] =>
+  requires.filter(name => name in options)
+
 /** Where an id comes from. */
 const shownBy: Readonly<Record<string, string>> = {
   tenant: ': strongroom tenant list shows the ids',
   app: ': strongroom app list shows the ids',
-}
-
-export const usage = (command: Command): string => {
-  const rows = [
-    ...Object.entries(command.options ?? {}).map(([name, help]) => [`--${name} …`, help]),
-    ...Object.entries(command.flags ?? {}).map(([name, help]) => [`--${name}`, help]),
-  ]
-  const own = rows.map(([name = '', help]) => `  ${name.padEnd(30)}${help}\n`).join('')
-  const read: readonly string[] = command.reads
-  const shared = [...settings.filter(({ name }) => read.includes(name)), configFile]
-    .map(({ name, help, fallback, isSecret }) => {
-      const option = isSecret ? '' : `--${name}`
-      return `  ${option.padEnd(30)}${variableName(name).padEnd(40)}${help}${fallback === undefined ? '' : ` (${fallback})`}\n`
-    })
-    .join('')
-  return `strongroom ${[command.name, ...(command.words ?? [])].join(' ')}\n\n${command.summary}.\n${
-    own === '' ? '' : `\nOptions:\n${own}`
-  }\nSettings, as flag, variable or key of the config file, in that order:\n${shared}`
-}
-
-const configFile: Setting = {
-  name: 'config',
-  help: 'JSON file with settings under names such as logLevel',
 }

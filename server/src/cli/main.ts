@@ -2,19 +2,12 @@ import about from '../../package.json' with { type: 'json' }
 import { warnOfUnknown, workerVariable } from '../config/settings.ts'
 import { setLimits } from '../domain/limits.ts'
 import { didYouMean } from '../domain/text/did-you-mean.ts'
-import { type Command, invocation, usage } from './command.ts'
+import { invocation } from './command.ts'
 import { commandOf, commands } from './commands/registry.ts'
 import { reportFailure } from './explain.ts'
+import { overview, settingsHelp, settingsTopic, usage } from './help.ts'
 import { asCalled, rememberCall } from './pasteable.ts'
 import { surviveClosedOutput } from './print.ts'
-
-const overview = (listed: readonly Command[]): string => {
-  const width = Math.max(...listed.map(({ name }) => name.length)) + 2
-  const lines = listed.map(({ name, summary }) => `  ${name.padEnd(width)}${summary}\n`)
-  return asCalled(
-    `Usage: strongroom <command>\n\n${lines.join('')}\nFor more: strongroom help <command>. Exit codes: 0 done, 1 failed, 2 wrong usage or settings.\n`,
-  )
-}
 
 /** Resolves with the exit code. */
 export const main = async (args: readonly string[]): Promise<number> => {
@@ -64,6 +57,7 @@ const help = (words: readonly string[]): string | undefined => {
   if (command !== undefined) return usage(command)
   const [first, ...others] = upTo(words, word => word.startsWith('-'))
   if (first === undefined) return overview(commands)
+  if (first === settingsTopic && others.length === 0) return settingsHelp()
   const section = commands.filter(({ name }) => name.startsWith(`${first} `))
   return others.length === 0 && section.length > 0 ? overview(section) : undefined
 }

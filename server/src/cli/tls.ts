@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { createSecureContext, type TlsOptions } from 'node:tls'
 import type { Config } from '../config/config.ts'
 import { ConfigError, unreadable } from '../config/config-error.ts'
+import { readNamedFile } from '../config/named-file.ts'
 
 /** Returns the certificates when they are known to work. A server must not learn of a fault from its first client. */
 export const readTlsFiles = ({ tls: files }: Config): (TlsOptions & { cert: Buffer }) | undefined => {
@@ -26,6 +27,14 @@ export const readTlsFiles = ({ tls: files }: Config): (TlsOptions & { cert: Buff
     minVersion: 'TLSv1.2',
     ...(clientCa !== undefined && { ca: clientCa, requestCert: true, rejectUnauthorized: true }),
   }
+}
+
+/** Authorities whose certificates destinations may have, if any are named. */
+export const readOutboundCa = ({ outbound: { caFile } }: Pick<Config, 'outbound'>): string | undefined => {
+  if (caFile === undefined) return undefined
+  const pem = readNamedFile(caFile)
+  if (!holdsCertificates(pem)) throw new ConfigError(`the file ${caFile} does not hold certificates (PEM)`)
+  return pem
 }
 
 /** In the current form and in that of older tools. OpenSSL only says that it was interrupted. */

@@ -143,7 +143,27 @@ describe('backup', () => {
     }
   })
 
-  test('a link that leads nowhere is not overwritten (docs/operating.md)', async () => {
+  test('a backup leaves a record in the log of the operator; without the keys it is made, too, and none is (L1)', async () => {
+    const count = async (): Promise<number> => {
+      const { data } = await site.json('logs', 'list', '--operation', 'backup', '--result', 'allowed')
+      return data.length
+    }
+    const before = await count()
+    await backUp('recorded')
+    assert.equal(await count(), before + 1)
+    const unkeyed = await site.run(['backup', 'unkeyed.db', '--data', site.data])
+    assert.deepEqual([unkeyed.code, unkeyed.stderr], [0, ''])
+    const other = ['--key-provider', 'env']
+    const { code, stderr } = await site.run(['backup', 'other.db', '--data', site.data, ...other])
+    assert.equal(code, 0)
+    assert.match(
+      stderr,
+      /^strongroom backup: it is whole, but left no record in the log: .*STRONGROOM_MASTER_KEY/,
+    )
+    assert.equal(await count(), before + 1)
+  })
+
+  test('a link that leads nowhere is not overwritten (docs/backups.md)', async () => {
     const link = join(site.path, 'link.db')
     symlinkSync('a disk that is not there', link)
     assertRefused(

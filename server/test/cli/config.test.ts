@@ -253,6 +253,28 @@ const table: {
     shown: paths('/c', 'c', 'd/c'),
   },
   {
+    name: 'metrics-port',
+    key: 'metricsPort',
+    values: ['0', '9464', '65535'],
+    show: c => String(c.metrics?.port),
+    bad: ['65536', '-1', 'on'],
+  },
+  {
+    name: 'metrics-host',
+    key: 'metricsHost',
+    values: ['127.0.0.1', '0.0.0.0', '::1'],
+    beside: { 'metrics-port': '0' },
+    show: c => c.metrics?.host,
+  },
+  {
+    name: 'metrics-token-file',
+    key: 'metricsTokenFile',
+    values: ['/t', 't', 'd/t'],
+    beside: { 'metrics-port': '0' },
+    show: c => c.metrics?.tokenFile,
+    shown: paths('/t', 't', 'd/t'),
+  },
+  {
     name: 'workers',
     key: 'workers',
     values: ['1', '2', '256'],
@@ -282,6 +304,64 @@ const table: {
     show: c => c.auditRetentionDays,
     shown: [90, 400, 3_650],
     bad: ['89', '3651', '365.5', 'for ever'],
+  },
+  {
+    name: 'outbound-allow',
+    key: 'outboundAllow',
+    values: ['10.0.0.0/8', '10.1.2.3:8443, fd00::/8', '[fd00::1]:443,::1'],
+    show: c => c.outbound.allow,
+    shown: [
+      [{ network: '10.0.0.0/8', port: undefined }],
+      [
+        { network: '10.1.2.3', port: 8_443 },
+        { network: 'fd00::/8', port: undefined },
+      ],
+      [
+        { network: 'fd00::1', port: 443 },
+        { network: '::1', port: undefined },
+      ],
+    ],
+    bad: [
+      'internal',
+      '10.0.0.0/33',
+      '10.0.0.1:0',
+      '10.0.0.1:65536',
+      '[10.0.0.1',
+      '[]:443',
+      ':443',
+      '[fd00::1]443',
+    ],
+  },
+  {
+    name: 'outbound-deny',
+    key: 'outboundDeny',
+    values: ['1.2.3.4', '1.2.3.0/24, 2a00::/16', '::/0'],
+    show: c => c.outbound.deny,
+    shown: [['1.2.3.4'], ['1.2.3.0/24', '2a00::/16'], ['::/0']],
+    bad: ['example.com', '1.2.3.4:443', '1.2.3'],
+  },
+  {
+    name: 'outbound-ports',
+    key: 'outboundPorts',
+    values: ['8443', '8443, 9443', '1,65535'],
+    show: c => c.outbound.ports,
+    shown: [[8_443], [8_443, 9_443], [1, 65_535]],
+    bad: ['0', '65536', '8443-8450', 'https'],
+  },
+  {
+    name: 'outbound-dns',
+    key: 'outboundDns',
+    values: ['192.0.2.53', '192.0.2.53:5353, [2001:db8::53]:53', '2001:db8::53'],
+    show: c => c.outbound.dns,
+    shown: [['192.0.2.53'], ['192.0.2.53:5353', '[2001:db8::53]:53'], ['2001:db8::53']],
+    bad: ['dns.example', '192.0.2.53:0', '192.0.2.53:99999', '192.0.2.0/24', '[192.0.2.53]:53'],
+  },
+  {
+    name: 'outbound-ca',
+    key: 'outboundCa',
+    values: ['/c', 'c', 'd/c'],
+    show: c => c.outbound.caFile,
+    shown: paths('/c', 'c', 'd/c'),
   },
 ]
 
@@ -410,10 +490,12 @@ describe('settings', () => {
       masterKeyFile: undefined,
       masterKey: undefined,
       tls: undefined,
+      metrics: undefined,
       workers: undefined,
       drainTimeoutMs: 10_000,
       auditAnchors: [],
       auditRetentionDays: 400,
+      outbound: { allow: [], deny: [], ports: [], dns: [], caFile: undefined },
     } satisfies Config)
   })
 
@@ -581,7 +663,7 @@ describe('settings', () => {
       assert.doesNotMatch(complaint({ environment: { STRONGROOM_DATABASE_URL: broken } }), /cret/)
   })
 
-  test('the file of the database password must be closed to others, and the CA is read from its file (docs/operating.md)', () => {
+  test('the file of the database password must be closed to others, and the CA is read from its file (docs/running.md)', () => {
     const { cert } = certificate('an authority')
     const used = (mode: number) => {
       const file = configFile(cert, mode)

@@ -345,7 +345,22 @@ describe('doctor --deep', () => {
       assert.equal(withoutKey(again.stdout), `in ${site.data}:\nno problems found\n`)
     })
 
-    test('with --repair, what was repaired is told apart from what is left, also as JSON (docs/operating.md)', async () => {
+    test('logs of which storage counts too few records are mended before anything is recorded, so that writes go on (L3)', async () => {
+      const list = () => site.run(['tenant', 'list', ...site.vault])
+      assert.equal((await list()).code, 0)
+      change('UPDATE log_heads SET size = 0')
+      const refused = await list()
+      assert.equal(refused.code, 1)
+      const found = await site.run(['doctor', '--deep', ...site.vault])
+      assert.match(found.stdout + found.stderr, /stands behind the last record|storage counts 0 records/)
+      const { code, stdout } = await site.run(['doctor', '--deep', '--repair', ...site.vault])
+      assert.match(stdout, /^repaired: log: tenant operator: storage counted fewer records than it has/m)
+      assert.equal(code, 0, stdout)
+      assert.equal((await list()).code, 0)
+      assert.equal((await site.run(['logs', 'verify', ...site.vault])).code, 0)
+    })
+
+    test('with --repair, what was repaired is told apart from what is left, also as JSON (docs/running.md)', async () => {
       change(`DELETE FROM terms WHERE token_id = 'found-2'`)
       change(`UPDATE tokens SET created_by = 'somebody' WHERE token_id = 'card-6'`)
       const { code, stdout } = await site.run(['doctor', '--deep', '--repair', '--json', ...site.vault])
@@ -367,7 +382,7 @@ describe('doctor --deep', () => {
     })
   })
 
-  test('what is still wrong after a repair is not told as repaired (docs/operating.md)', () => {
+  test('what is still wrong after a repair is not told as repaired (docs/running.md)', () => {
     const [before, after] = [new Verification(), new Verification()]
     const entry = (tokenId: string) => ({ tokenId, field: 'cvc', sealed: new Uint8Array() })
     before.note({ unreadable: ['lost'], deadFields: [entry('one'), entry('two')] })

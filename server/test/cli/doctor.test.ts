@@ -37,6 +37,7 @@ import { deleteApiKey } from '../../src/operations/keys/delete-api-key.ts'
 import { newDataKey } from '../../src/operations/maintenance/new-data-key.ts'
 import { rewrapKeys } from '../../src/operations/maintenance/rewrap-keys.ts'
 import { createTenant } from '../../src/operations/tenants/create-tenant.ts'
+import { updateTenant } from '../../src/operations/tenants/update-tenant.ts'
 import { createToken } from '../../src/operations/tokens/create-token.ts'
 import { openVault } from '../../src/operations/vault/open-vault.ts'
 import type { Vault } from '../../src/operations/vault/vault.ts'
@@ -103,7 +104,7 @@ describe('doctor', () => {
       assert.ok(check && problem)
       assert.match(Object.keys(remedy).join(), /^((first,)?command|byHand)$/)
       // A server would go on writing to the files that a restore moves away.
-      const isRestore = remedy.command?.includes('.restored')
+      const isRestore = remedy.command?.includes('strongroom restore')
       assert.equal(
         remedy.first,
         isRestore ? 'stop every server and command that works on this vault' : undefined,
@@ -144,7 +145,7 @@ describe('doctor', () => {
       const before = everything()
       const { code, stderr } = await site.shell(command)
       assert.notEqual(code, 0)
-      assert.match(stderr, /\/path\/to\/.*No such file or directory/)
+      assert.match(stderr, /\/path\/to\/.*No such file or directory|there is no backup \/path\/to\//)
       assert.deepEqual(everything(), before)
     }
     const { code, stderr } = await site.shell(filled(command, known ?? ''), leaveLaterRelease && laterRelease)
@@ -631,7 +632,7 @@ describe('doctor', () => {
     },
   ]
   for (const { name, make, says } of restored)
-    test(`a backup from ${name} opens with the retired keys, which doctor brings back below the one that wraps (docs/operating.md)`, async () => {
+    test(`a backup from ${name} opens with the retired keys, which doctor brings back below the one that wraps (docs/backups.md)`, async () => {
       const backup = await make()
       const [first = '', ...marks] = readFileSync(masterKeyFile, 'utf8').trimEnd().split('\n')
       const retired = readFileSync(`${masterKeyFile}.retired`, 'utf8')
@@ -650,7 +651,7 @@ describe('doctor', () => {
       assert.equal(readFileSync(`${masterKeyFile}.retired`, 'utf8'), retired)
     })
 
-  test('retired keys that do not open storage either are not brought back (docs/operating.md)', async () => {
+  test('retired keys that do not open storage either are not brought back (docs/running.md)', async () => {
     await withVault(Date.now(), makeTenant)
     await rotate()
     writeFileSync(masterKeyFile, `${newMasterKeyText()}\n`)
@@ -697,24 +698,6 @@ describe('doctor', () => {
     assert.match(readFileSync(join(data, aside, 'vault.db'), 'utf8'), /^overwritten/)
     const { mode, uid } = statSync(database)
     assert.deepEqual([mode & 0o777, uid], [0o600, statSync(data).uid])
-  })
-
-  test('a restore that cannot move a file aside replaces none (C35)', async () => {
-    await makeVault()
-    const backup = copyDatabase()
-    writeFileSync(database, 'overwritten'.repeat(1_000))
-    writeFileSync(`${database}-wal`, 'answered writes')
-    const [finding] = await ask()
-    // Refuses the first file that it is given, and moves all others.
-    site.file(
-      'mv',
-      '#!/bin/sh\ncase "$1" in *vault.db) exit 1 ;; esac\nPATH=/usr/bin:/bin exec mv "$@"\n',
-      0o755,
-    )
-    const { code } = await site.shell(filled(finding?.command ?? '', backup))
-    assert.notEqual(code, 0)
-    assert.match(readFileSync(database, 'utf8'), /^overwritten/)
-    assert.equal(readFileSync(`${database}-wal`, 'utf8'), 'answered writes')
   })
 
   test('a planted trigger keeps every command from the vault; doctor names it, and says what it left out (C31.7, C35)', async () => {
@@ -833,7 +816,7 @@ describe('doctor', () => {
       )
     })
 
-    test('a backup from before a rotation opens with the older key behind the one that wraps, and needs only that one afterwards (docs/operating.md)', async () => {
+    test('a backup from before a rotation opens with the older key behind the one that wraps, and needs only that one afterwards (docs/running.md)', async () => {
       await withVault(Date.now(), makeTenant)
       const newest = newMasterKeyText()
       const { older } = choicesOf(await see(newest))
@@ -1011,7 +994,20 @@ describe('doctor', () => {
     return ['--tls-cert', site.file('cert.pem', cert), '--tls-key', keyFile]
   }
 
-  test('doctor finds a certificate that has expired or is not valid yet, and notes one that expires within two weeks (docs/operating.md)', async () => {
+  test('doctor notes a tenant whose callers may name any destination (U11.6)', async () => {
+    await withVault(Date.now(), async vault => {
+      const operator = await operatorOf(vault, await makeTenant(vault))
+      await updateTenant(vault, operator, { name: 'x', settings: { disable_ephemeral_proxy: 'false' } })
+    })
+    const { code, stderr } = await site.run(['doctor', ...flags])
+    assert.equal(code, 0)
+    assert.match(
+      stderr,
+      /^strongroom doctor: tenant \S+ has disable_ephemeral_proxy "false": whoever holds token:use /,
+    )
+  })
+
+  test('doctor finds a certificate that has expired or is not valid yet, and notes one that expires within two weeks (docs/running.md)', async () => {
     await makeVault()
     const now = Math.floor(Date.now() / 1_000) * 1_000
     const wrong: { dates: [number, number]; says: RegExp }[] = [
@@ -1043,7 +1039,7 @@ describe('doctor', () => {
     assert.deepEqual([later.code, later.stderr], [0, ''])
   })
 
-  test('doctor finds a TLS key that others may read or its group may write, and the command it prints leaves the group what it may read (docs/operating.md)', async () => {
+  test('doctor finds a TLS key that others may read or its group may write, and the command it prints leaves the group what it may read (docs/running.md)', async () => {
     await makeVault()
     const now = Date.now()
     for (const [mode, closed] of [

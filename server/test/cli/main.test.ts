@@ -4,8 +4,9 @@ import { chmodSync, existsSync, readFileSync, statSync, symlinkSync } from 'node
 import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
-import { commands } from '../../src/cli/commands/registry.ts'
-import { settings, variableName } from '../../src/config/settings.ts'
+import { invocation } from '../../src/cli/command.ts'
+import { commandOf, commands } from '../../src/cli/commands/registry.ts'
+import { configKey, settings, variableName } from '../../src/config/settings.ts'
 import { emptyDatabase } from '../rig/postgres-databases.ts'
 import { assertRefused, mainFile, Program, Site } from '../rig/program.ts'
 
@@ -16,7 +17,8 @@ describe('the command line', () => {
   const site = new Site()
   after(() => site.remove())
 
-  const served = 'log-level|header-prefix|cors-|idempotency-|rate-|workers|drain-|audit-|trusted-'
+  const served =
+    'log-level|header-prefix|cors-|idempotency-|rate-|workers|drain-|audit-|trusted-|outbound-|metrics-'
   const noAddress = new RegExp(`^(host|port|tls-|${served})`)
   const notAnchors = new RegExp(`^(host|port|tls-|limits|${served.replace('audit-', 'audit-retention-')})`)
   const unread: Readonly<Record<string, RegExp>> = {
@@ -25,9 +27,13 @@ describe('the command line', () => {
     'tenant create': new RegExp(`^(${served})`),
     'app create': noAddress,
     'key create': noAddress,
+    import: noAddress,
+    completion: /./,
     'master-key': /^(?!master-key-file$)/,
-    backup: /^(?!data$)/,
+    backup: /^(?!(data|key-provider|master-key-file|master-key)$)/,
     doctor: new RegExp(`^(host|port|${served.replace('audit-', 'audit-retention-')})`),
+    restore: notAnchors,
+    status: /^(?!(data|database-url|host|port|tls-.*)$)/,
     'logs export': notAnchors,
     'logs verify': notAnchors,
     'logs accept-rollback': notAnchors,
@@ -35,26 +41,47 @@ describe('the command line', () => {
   const unreadByOthers = new RegExp(`^(host|port|tls-|limits|${served})`)
 
   for (const command of commands)
-    test(`${command.name} --help names its options and every setting it reads, with its variable (C35.4)`, async () => {
-      const { code, stdout, stderr } = await site.run([...command.name.split(' '), '--help'])
+    test(`${command.name} --help shows a usage line, what is required, an example and the settings that it reads (C35.4)`, async () => {
+      const { name, words = [], options = {}, flags = {}, requires = [], example } = command
+      const { code, stdout, stderr } = await site.run([...name.split(' '), '--help'])
       assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
-      assert.ok(stdout.startsWith(`strongroom ${[command.name, ...(command.words ?? [])].join(' ')}\n`))
+      assert.ok(stdout.startsWith(`Usage: strongroom ${[name, ...words].join(' ')}`))
       assert.ok(stdout.includes(command.summary))
-      for (const [name, help] of Object.entries({ ...command.options, ...command.flags }))
-        assert.match(stdout, new RegExp(`^ +--${name} .*${RegExp.escape(help)}$`, 'm'))
-      for (const { name, help, isSecret } of [
-        ...settings,
-        { name: 'config', help: 'JSON file', isSecret: undefined },
-      ]) {
-        const line = new RegExp(
-          `^ +${isSecret ? '' : `--${name} +`}${variableName(name)} +${RegExp.escape(help)}`,
-          'm',
-        )
-        const isRead = name === 'config' || !(unread[command.name] ?? unreadByOthers).test(name)
-        assert.equal(line.test(stdout), isRead, name)
-        assert.equal(stdout.includes(`${variableName(name)} `), isRead, name)
+      const [usage = '', required = ''] = [/^Usage.*$/m, /^Required:\n(?: .*\n)+/m].map(
+        part => part.exec(stdout)?.[0],
+      )
+      for (const [option, help] of Object.entries({ ...options, ...flags })) {
+        assert.match(stdout, new RegExp(`^ +--${option} .*${RegExp.escape(help)}$`, 'm'))
+        for (const part of [usage, required])
+          assert.equal(part.includes(`--${option}`), requires.includes(option), option)
       }
+      assert.ok(stdout.includes(`\nExample:\n  strongroom ${example}\n`))
+      const used = (/^Settings .*\n((?: .*\n)+)/m.exec(stdout)?.[1] ?? '').trim().split(/\s+/)
+      const read = settings.filter(setting => !(unread[name] ?? unreadByOthers).test(setting.name))
+      assert.deepEqual(used, [
+        ...read.map(setting => (setting.isSecret ? variableName(setting.name) : `--${setting.name}`)),
+        '--config',
+      ])
     })
+
+  test('the example of every command is a call that it takes (C35)', () => {
+    for (const command of commands) {
+      const words = command.example.split(' > ')[0]?.split(' ') ?? []
+      assert.equal(commandOf(words), command)
+      invocation(command, words.slice(command.name.split(' ').length), {})
+    }
+  })
+
+  test('help settings explains every setting, with its flag, variable, key and default (C35)', async () => {
+    const { code, stdout, stderr } = await site.run(['help', 'settings'])
+    assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
+    for (const { name, help, fallback, isSecret } of settings) {
+      const names = [...(isSecret ? [] : [`--${name}`]), variableName(name), configKey(name)].join(', ')
+      const told = `\n  ${names}\n      ${help}${fallback === undefined ? '' : ` (${fallback})`}\n`
+      assert.ok(stdout.includes(told), name)
+    }
+    assert.ok(stdout.includes('--config, STRONGROOM_CONFIG\n'))
+  })
 
   const overviews: { args: string[]; lists: (name: string) => boolean }[] = [
     { args: ['--help'], lists: () => true },
@@ -126,6 +153,7 @@ describe('the command line', () => {
     { args: ['serve', '--data', ''], says: /--data is empty/ },
     { args: ['serve', 'now'], says: /too many arguments/ },
     { args: ['tenant', 'delete', '--yes'], says: /<tenant id> is missing/ },
+    { args: ['app', 'list'], says: /--tenant is missing: strongroom tenant list shows the ids$/m },
     { args: ['key', 'revoke', 'a', 'b'], says: /too many arguments/ },
     { args: ['backup', ''], says: /<new file> is empty; see strongroom backup --help$/m },
     { args: ['serve', `--master-key=${secret}`], says: /set STRONGROOM_MASTER_KEY/, absent: secret },

@@ -266,7 +266,7 @@ describe('a vault on a database server', () => {
       assert.ok(finding.problem.includes(`function ${name}(`), finding.problem)
     })
 
-  test('to a role that may not make temporary tables, doctor says what it left out, and makes all other checks (docs/operating.md)', async () => {
+  test('to a role that may not make temporary tables, doctor says what it left out, and makes all other checks (docs/running.md)', async () => {
     const role = `schema_owner_${crypto.randomUUID().slice(0, 8)}`
     const admin = new pg.Client(empty.url)
     await admin.connect()

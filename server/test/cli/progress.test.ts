@@ -70,4 +70,68 @@ describe('progress of a copy', () => {
   test('a vault without rows is done at once (C35)', () => {
     assert.match(written({ isTTY: false, json: false }, [0], 0), /^copying: 100 %, 0 of 0 rows/)
   })
+
+  const ofFiles: { name: string; isTTY: boolean; json: boolean; of: number | undefined; says: string[] }[] = [
+    {
+      name: 'of a file it tells the rate of this run, and the time left by its bytes',
+      isTTY: false,
+      json: false,
+      of: 90_000,
+      says: [
+        'importing: 33 %, 1,100 rows, 10/s, 20 s left\n',
+        'importing: 66 %, 1,200 rows, 10/s, 10 s left\n',
+        'importing: 100 %, 1,300 rows, 10/s, 0 s left\n',
+      ],
+    },
+    {
+      name: 'of standard input nobody knows the end',
+      isTTY: false,
+      json: false,
+      of: undefined,
+      says: [
+        'importing: 1,100 rows, 10/s\n',
+        'importing: 1,200 rows, 10/s\n',
+        'importing: 1,300 rows, 10/s\n',
+      ],
+    },
+    {
+      name: 'a script gets seconds',
+      isTTY: false,
+      json: true,
+      of: 90_000,
+      says: [
+        '{"phase":"import","done":30000,"of":90000,"rows":1100,"seconds_left":20,"per_second":10}\n',
+        '{"phase":"import","done":60000,"of":90000,"rows":1200,"seconds_left":10,"per_second":10}\n',
+        '{"phase":"import","done":90000,"of":90000,"rows":1300,"seconds_left":0,"per_second":10}\n',
+      ],
+    },
+    {
+      name: 'a terminal gets a line in place, without colors',
+      isTTY: true,
+      json: false,
+      of: 90_000,
+      says: [
+        `\r\u001b[Kimporting ${'█'.repeat(10)}${'░'.repeat(20)} 33 %, 1,100 rows, 10/s, 20 s left`,
+        `\r\u001b[Kimporting ${'█'.repeat(20)}${'░'.repeat(10)} 66 %, 1,200 rows, 10/s, 10 s left`,
+        `\r\u001b[Kimporting ${'█'.repeat(30)} 100 %, 1,300 rows, 10/s, 0 s left`,
+        '\n',
+      ],
+    },
+  ]
+  for (const { name, isTTY, json, of, says } of ofFiles)
+    test(name, () => {
+      let text = ''
+      let nowMs = 0
+      const write = (more: string): boolean => {
+        text += more
+        return true
+      }
+      const { show, end } = progressOn({ isTTY, write } as never, { json, now: () => nowMs })
+      for (const step of [1, 2, 3]) {
+        nowMs += 10_000
+        show({ phase: 'import', done: step * 30_000, of, rows: 1_000 + step * 100, earlier: 1_000 })
+      }
+      end()
+      assert.equal(text, says.join(''))
+    })
 })

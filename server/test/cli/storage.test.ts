@@ -168,6 +168,15 @@ describe('a missing vault', () => {
       says: /vault\.db-wal holds writes, but \S+vault\.db is empty: put the vault\.db that belongs to it beside it/,
     },
     {
+      name: 'the folder of a restore that was killed',
+      plant: () => {
+        rmSync(file)
+        rmSync(`${file}-wal`)
+        mkdirSync(join(site.data, 'restoring'))
+      },
+      says: /restoring is of a restore that is not done, and \S+vault\.db is gone: wait for it; or, if it was stopped, delete that folder and run strongroom restore .*again$/m,
+    },
+    {
       name: 'a vault that was set aside and never restored',
       plant: () => {
         const aside = join(site.data, 'set-aside-x')
@@ -175,7 +184,7 @@ describe('a missing vault', () => {
         for (const ending of ['', '-wal', '-shm'])
           renameSync(`${file}${ending}`, join(aside, `vault.db${ending}`))
       },
-      says: /set-aside-x was set aside by a restore, but \S+vault\.db is gone: restore vault\.db from a backup/,
+      says: /set-aside-x was set aside by a restore, but \S+vault\.db is gone: run strongroom restore .*with a backup/,
     },
   ]
   for (const { name, plant, says } of remains)

@@ -212,7 +212,11 @@ describe('tenants, while a server is running', () => {
       'settings',
     ])
     assert.equal(found.included_monthly_active_tokens, 7)
-    assert.deepEqual(found.settings, { fingerprint_tokens: 'true', deduplicate_tokens: 'false' })
+    assert.deepEqual(found.settings, {
+      fingerprint_tokens: 'true',
+      deduplicate_tokens: 'false',
+      disable_ephemeral_proxy: 'true',
+    })
     const { stdout } = await site.run(['tenant', 'list', ...site.vault])
     assert.match(stdout, /^id +name +created\n/)
     assert.match(stdout, new RegExp(`^${tenant_id}  Listed +\\d{4}-`, 'm'))
@@ -257,7 +261,7 @@ describe('tenants, while no server is running', () => {
   const site = new Site()
   after(() => site.remove())
 
-  test('tenant delete removes all tokens, applications and keys of the tenant by itself (docs/operating.md)', async () => {
+  test('tenant delete removes all tokens, applications and keys of the tenant by itself (docs/running.md)', async () => {
     const server = await site.serve()
     const [gone, other] = [
       await site.json('tenant', 'create', '--name', 'gone'),

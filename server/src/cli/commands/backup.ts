@@ -1,15 +1,20 @@
-import { closeSync, linkSync, lstatSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs'
+import { closeSync, linkSync, lstatSync, mkdirSync, openSync, renameSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import type { Config } from '../../config/config.ts'
 import { ConfigError } from '../../config/config-error.ts'
 import { foreignCode } from '../../domain/foreign-code.ts'
+import { recordedForOperator } from '../../operations/log/acting.ts'
 import { backUpSqlite, flush } from '../../store/sqlite/back-up.ts'
 import { isDiskFailure, isFull } from '../../store/sqlite/failure-codes.ts'
 import type { Run } from '../command.ts'
 import { requireUnmoved } from '../data-folder/moved-folder.ts'
 import { databasePath, requireDataFolder } from '../data-folder/paths.ts'
-import { printText } from '../print.ts'
+import { explain } from '../explain.ts'
+import { devKeyFile } from '../key-providers/file.ts'
+import { printNote, printText } from '../print.ts'
+import { removeFolder, removeOnSignal } from '../removed-folder.ts'
 import { folderStorage } from '../storage/folder-storage.ts'
-import { requireVault } from '../storage/with-vault.ts'
+import { requireVault, withVault } from '../storage/with-vault.ts'
 
 /**
  * Copies the embedded store into a file that is either complete or absent. Rows and keys in it stay sealed. The copy is made in a
@@ -17,7 +22,7 @@ import { requireVault } from '../storage/with-vault.ts'
  */
 export const backup: Run = async ({ config, words: [word = ''] }) => {
   if (config.database !== undefined)
-    throw new ConfigError('a vault on PostgreSQL is backed up with pg_dump: see docs/operating.md')
+    throw new ConfigError('a vault on PostgreSQL is backed up with pg_dump: see docs/backups.md')
   const folder = requireDataFolder(config)
   await requireVault(folderStorage(folder))
   // An old schedule must not back up a folder that moved, so that nobody takes its backups for those of the vault.
@@ -34,11 +39,24 @@ export const backup: Run = async ({ config, words: [word = ''] }) => {
   } catch (error) {
     throw explained(error, folder, file)
   } finally {
-    remove(workshop)
+    removeFolder(workshop)
     stopWatching()
   }
+  await record(config)
   printText(`${folder} is backed up in ${file}; the master key is not in it`)
   return 0
+}
+
+/** A backup needs no master key, and its record does. It is worth more than its record: a vault whose disk is full can be backed up. */
+const record = async (config: Config): Promise<void> => {
+  if (config.keyProvider === undefined && devKeyFile(config) === undefined) return
+  try {
+    await withVault(config, vault =>
+      recordedForOperator(vault, { operation: 'backup', entityType: 'tenant' }, async () => undefined),
+    )
+  } catch (error) {
+    printNote('backup', `it is whole, but left no record in the log: ${explain(error)}`)
+  }
 }
 
 /** Also true for a link that leads nowhere, because a rename would replace it. */
@@ -69,7 +87,7 @@ const make = (workshop: string): string => {
   try {
     closeSync(openSync(draft, 'wx', 0o600))
   } catch (error) {
-    remove(workshop)
+    removeFolder(workshop)
     throw unwritable(workshop, error)
   }
   return draft
@@ -77,26 +95,6 @@ const make = (workshop: string): string => {
 
 const unwritable = (workshop: string, error: unknown): ConfigError =>
   new ConfigError(`${workshop} cannot be written (${foreignCode(error)})`)
-
-const remove = (workshop: string): void => rmSync(workshop, { recursive: true, force: true, maxRetries: 10 })
-
-/** The process then ends by the signal itself. An ordinary exit would wait for the engine. */
-const removeOnSignal = (workshop: string): (() => void) => {
-  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const
-  const stopWatching = (): void => {
-    for (const signal of signals) process.off(signal, end)
-  }
-  const end = (signal: NodeJS.Signals): void => {
-    stopWatching()
-    try {
-      remove(workshop)
-    } finally {
-      process.kill(process.pid, signal)
-    }
-  }
-  for (const signal of signals) process.on(signal, end)
-  return stopWatching
-}
 
 /** Unlike a rename, a link does not replace a file that appeared meanwhile. Not all file systems have links. */
 const giveName = (draft: string, file: string): void => {

@@ -1,11 +1,13 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { ConfigError } from '../../config/config-error.ts'
+import { readTracing } from '../../config/tracing-config.ts'
 import { apiKeyHeader, prefixed } from '../../contract/headers.ts'
 import { shellWord } from '../../domain/text/terminal.ts'
 import { createMasterKeyFile } from '../../keys/file/create-master-key-file.ts'
 import { fileKeyProvider } from '../../keys/file/file-key-provider.ts'
 import { createTenant } from '../../operations/tenants/create-tenant.ts'
+import { Telemetry } from '../../telemetry/telemetry.ts'
 import type { Run } from '../command.ts'
 import { makeDataFolder } from '../data-folder/make-data-folder.ts'
 import { databasePath, devKeysPath, masterKeyPath } from '../data-folder/paths.ts'
@@ -35,18 +37,20 @@ export const dev: Run = async ({ config, options }) => {
   const keyPath = masterKeyPath(dataFolder)
   const keysPath = devKeysPath(dataFolder)
   const tls = readTlsFiles(config)
+  const traces = readTracing(process.env)
   const storage = folderStorage(dataFolder)
   await storage.inspect()
   makeDataFolder(dataFolder)
   // Storage without its master key must be reported. A new key would open nothing in it.
   if (!existsSync(databasePath(dataFolder)) && !existsSync(keyPath)) createMasterKeyFile(keyPath)
   const keyProvider = fileKeyProvider(keyPath)
-  const { store } = await openOrMake(storage, () => keyProvider)
+  const telemetry = new Telemetry()
+  const { store } = await openOrMake(storage, () => keyProvider, telemetry)
   const tenants = (await store.listTenants()).map(({ id }) => id)
 
   await runService(
     config,
-    { store, keyProvider, log: makeLog(config), tls },
+    { store, keyProvider, log: makeLog(config), tls, telemetry, traces },
     {
       // A vault stops when its terminal closes.
       stopped: () => stopSignal(['SIGINT', 'SIGTERM', 'SIGHUP']),

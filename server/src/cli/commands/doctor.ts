@@ -3,11 +3,10 @@ import { ConfigError } from '../../config/config-error.ts'
 import type { Invocation, Run } from '../command.ts'
 import { examine, reportDamage } from '../doctor/examine.ts'
 import type { DeepOptions } from '../doctor/examine-deep.ts'
-import type { Finding } from '../doctor/finding.ts'
+import { findingJson, findingText } from '../doctor/finding-text.ts'
 import { thisMachine } from '../doctor/machine.ts'
 import { Report } from '../doctor/report.ts'
 import { tlsNotes } from '../doctor/tls-check.ts'
-import { asCalled } from '../pasteable.ts'
 import { print, printNote } from '../print.ts'
 import { configuredStorage } from '../storage/configured-storage.ts'
 
@@ -20,16 +19,11 @@ export const doctor: Run = async invocation => {
   const tell = (): void =>
     print(
       flags.json,
-      [
-        ...repairs.map(told => ({ ...told, repaired: true })),
-        ...findings.map(({ blocks: _, ...told }) =>
-          'command' in told ? { ...told, command: asCalled(told.command) } : told,
-        ),
-      ],
+      [...repairs.map(told => ({ ...told, repaired: true })), ...findings.map(findingJson)],
       [
         `in ${configuredStorage(config).name}:`,
         ...repairs.map(({ check, problem }) => `repaired: ${check}: ${problem}`),
-        ...findings.map(asText),
+        ...findings.map(findingText),
         ...(findings.length > 0 ? [] : [repairs.length === 0 ? 'no problems found' : 'no problems left']),
         ...(report.verifierKey === undefined ? [] : [`the public key of the log: ${report.verifierKey}`]),
       ].join('\n'),
@@ -57,13 +51,6 @@ const lookDeeply = async (config: Config, deep: DeepOptions, report: Report): Pr
   const { examineDeep } = await import('../doctor/examine-deep.ts')
   await reportDamage(config, report, () => examineDeep(config, deep, report))
 }
-
-const asText = (finding: Finding): string =>
-  [
-    `${finding.check}: ${finding.problem}`,
-    ...(finding.first === undefined ? [] : [`first: ${finding.first}`]),
-    asCalled('command' in finding ? finding.command : `by hand: ${finding.byHand}`),
-  ].join('\n  ')
 
 const deepOptions = ({ flags, options }: Invocation): DeepOptions | undefined => {
   const { sample } = options

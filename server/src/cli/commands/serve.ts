@@ -1,6 +1,8 @@
 import { availableParallelism } from 'node:os'
 import type { Config } from '../../config/config.ts'
+import { readTracing } from '../../config/tracing-config.ts'
 import { requireFreePort } from '../../http/shared-port.ts'
+import { Telemetry } from '../../telemetry/telemetry.ts'
 import { warnOfClocks } from '../clocks.ts'
 import type { Run } from '../command.ts'
 import { configuredKeyProvider } from '../key-providers/configured-key-provider.ts'
@@ -26,15 +28,25 @@ export const serveHere = async (config: Config, worker?: WorkerContext): Promise
   const storage = configuredStorage(config)
   const keyProvider = configuredKeyProvider(config)
   const tls = readTlsFiles(config)
+  const traces = readTracing(process.env)
   // In the same iteration as the read, so that no signal in between is lost.
   const hangUps = tls && noteHangUps()
-  const { store, isNew } = await openOrMake(storage, () => keyProvider, worker)
+  const telemetry = new Telemetry()
+  const { store, isNew } = await openOrMake(storage, () => keyProvider, telemetry, worker)
   const log = makeLog(config, worker && { worker: worker.number })
   // So that nobody mistakes an empty vault for the one they meant.
   if (isNew) log.warn({ storage: storage.name }, 'there was no vault, and a new one was made')
   await runService(
     config,
-    { store, keyProvider, log, tls, ...(worker && { shared: worker, address: worker.address }) },
+    {
+      store,
+      keyProvider,
+      log,
+      tls,
+      telemetry,
+      traces,
+      ...(worker && { shared: worker, address: worker.address }),
+    },
     {
       stopped: worker?.stopped ?? (() => stopSignal(['SIGINT', 'SIGTERM'])),
       ...(hangUps && { hangUps }),
@@ -45,6 +57,7 @@ export const serveHere = async (config: Config, worker?: WorkerContext): Promise
         if (worker === undefined) log.info({ url, storage: storage.name }, 'listening')
         else {
           log.debug({}, 'ready')
+          if (config.metrics !== undefined) worker.tellCounts(telemetry)
           worker.announceReady(port)
         }
         // Checked once for all workers. Storage that does not answer is not a clock problem, and requests report it.

@@ -17,5 +17,8 @@ export const devKeysPath = (dataFolder: string): string => join(dataFolder, 'dev
 export const databaseFiles = (dataFolder: string): string[] =>
   ['', '-wal', '-shm'].map(ending => `${databasePath(dataFolder)}${ending}`)
 
+/** In which a restore prepares and examines what it brings. */
+export const restoringPath = (dataFolder: string): string => join(dataFolder, 'restoring')
+
 /** A restore moves the files that it replaces into a folder with this prefix inside the data folder. */
 export const setAsidePrefix = 'set-aside-'

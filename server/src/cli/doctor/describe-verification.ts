@@ -15,7 +15,7 @@ export const describeFindings = (config: Config, tenantId: string, verification:
   return [
     ...found(
       about('tokens', tenantId, 'rows of tokens that do not open', verification.unreadable),
-      configuredStorage(config).doctor.restore(),
+      configuredStorage(config).doctor.restore(vaultFlags(config)),
     ),
     ...found(
       repairable.flatMap(({ kind, check, text }) => about(check, tenantId, text, verification[kind])),

@@ -1,8 +1,9 @@
 import type { Config } from '../../config/config.ts'
-import { printable } from '../../domain/text/terminal.ts'
+import { counted, printable } from '../../domain/text/terminal.ts'
 import { KeyProviderError } from '../../keys/key-provider.ts'
 import { openTenant } from '../../operations/grants/grant-rows.ts'
 import { operatorAct, recorded } from '../../operations/log/acting.ts'
+import { logOwners } from '../../operations/log/log-owner.ts'
 import type { UnlockedTenant, Vault } from '../../operations/vault/vault.ts'
 import { repairTenant } from '../../operations/verify/repair-tenant.ts'
 import type { Verification } from '../../operations/verify/verification.ts'
@@ -31,7 +32,16 @@ export const examineDeep = (
   withVault(config, async vault => {
     const tenants = await vault.store.listTenants()
     // Before any verification, because a counter can be moved by a difference only once it holds a number.
-    if (repair) for (const { tenant } of tenants) await vault.store.mendNumbers(tenant)
+    // And because nothing can be recorded in a log whose head storage has set back, not even a repair.
+    if (repair)
+      for await (const { tenantNumber, keys } of logOwners(vault.store)) {
+        const raised = await vault.store.mendNumbers(tenantNumber)
+        if (raised > 0)
+          repairs.push({
+            check: 'log',
+            problem: `tenant ${keys.tenantId}: storage counted fewer records than it has, of ${counted(raised, 'writer')}`,
+          })
+      }
     for (const row of tenants) {
       const keys = await vault.keyring.of(row.tenant, row.id).catch(unlessDamaged)
       if (keys === undefined) continue
@@ -66,7 +76,7 @@ const verifyTheLogs = async (config: Config, vault: Vault, findings: Finding[]):
         check: 'log',
         problem: printable(problem),
         byHand:
-          'keep a copy of storage as it is, and see docs/operating.md, "When a log does not verify"; no command makes good what a log has lost',
+          'keep a copy of storage as it is, and see docs/operating.md, "A log does not verify"; no command makes good what a log has lost, and strongroom doctor --deep --repair only corrects what storage counts',
         blocks: false,
       }),
   })

@@ -2,6 +2,7 @@ import type { Config } from '../../config/config.ts'
 import { isDamage } from '../../store/sqlite/failure-codes.ts'
 import { databasePath, requireDataFolder } from '../data-folder/paths.ts'
 import { configuredStorage } from '../storage/configured-storage.ts'
+import { vaultFlags } from '../vault-flags.ts'
 import { access } from './access-check.ts'
 import { examineAnchors } from './anchor-check.ts'
 import type { Check, Context } from './finding.ts'
@@ -24,15 +25,31 @@ const checksOf = ({ accessChecks, roomChecks }: StorageDoctor): readonly Check[]
   access,
 ]
 
-/** Makes all checks, up to the first finding after which later checks could tell nothing. */
+/** Makes all checks. */
 export const examine = async (context: Context, report: Report): Promise<void> => {
-  for (const check of checksOf(configuredStorage(context.config).doctor)) {
+  await makeChecks(checksOf(configuredStorage(context.config).doctor), context, report)
+  if (!report.isBlocked)
+    await reportDamage(context.config, report, () => examineAnchors(context.config, report))
+}
+
+/** The checks of what a backup brings, not of the machine that it comes to. */
+export const contentChecks = {
+  schema: [schema, schemaParts],
+  access: [keyProvider, access],
+} as const satisfies Readonly<Record<string, readonly Check[]>>
+
+/** Up to the first finding after which later checks could tell nothing. */
+export const makeChecks = async (
+  checks: readonly Check[],
+  context: Context,
+  report: Report,
+): Promise<void> => {
+  for (const check of checks) {
     await reportDamage(context.config, report, async () => {
-      report.findings.push(...(await check(context)))
+      report.findings.push(...(await check(context, report.notes)))
     })
     if (report.isBlocked) return
   }
-  await reportDamage(context.config, report, () => examineAnchors(context.config, report))
 }
 
 /** Any read of storage may meet a damaged page. */
@@ -49,7 +66,7 @@ export const reportDamage = async (
     report.findings.push({
       check: 'storage',
       problem,
-      ...configuredStorage(config).doctor.restore(),
+      ...configuredStorage(config).doctor.restore(vaultFlags(config)),
       blocks: true,
     })
   }

@@ -18,4 +18,5 @@ export type Remedy = {
 export type Repair = Pick<Finding, 'check' | 'problem'>
 
 export type Context = { readonly config: Config; readonly machine: Machine }
-export type Check = (context: Context) => Promise<Finding[]> | Finding[]
+/** `notes` are about what is no problem. */
+export type Check = (context: Context, notes: string[]) => Promise<Finding[]> | Finding[]

@@ -31,7 +31,7 @@ const findNeedOfRetired = async (config: Config, older: number): Promise<Finding
   try {
     const retired = keyProviderKind(config).retired(config)
     if (retired === undefined) return undefined
-    const count = (await withVault(config, countOlderWraps, retired.provider)) - older
+    const count = (await withVault(config, countOlderWraps, { otherKeyProvider: retired.provider })) - older
     return count > 0 ? retired.bringBack(count) : undefined
   } catch (error) {
     if (!(error instanceof KeyProviderError)) throw error
@@ -60,7 +60,7 @@ const tenantKeys = (config: Config): Promise<Finding[]> =>
         findings.push({
           check: 'keys',
           problem: `tenant ${printable(id)}: its wrapped keys do not open, though the master key is the right one: they are damaged`,
-          ...configuredStorage(config).doctor.restore(),
+          ...configuredStorage(config).doctor.restore(vaultFlags(config)),
           blocks: false,
         })
       }

@@ -18,7 +18,10 @@ export const schema: Check = async ({ config }) => {
   } catch (error) {
     if (isDamage(error) || error instanceof ConfigError) throw error
     if (error instanceof IncompleteVaultError)
-      return finding(error.message, error.remedy === 'restore' ? storage.doctor.restore() : copyAgain)
+      return finding(
+        error.message,
+        error.remedy === 'restore' ? storage.doctor.restore(vaultFlags(config)) : copyAgain,
+      )
     const { problem, remedy } = storage.doctor.explain(error)
     return finding(problem, remedy)
   }
@@ -46,7 +49,7 @@ export const schemaParts: Check = async ({ config }) => {
   const finding = (problem: string, blocks: boolean): Finding => ({
     check: 'storage',
     problem,
-    ...storage.doctor.restore(),
+    ...storage.doctor.restore(vaultFlags(config)),
     blocks,
   })
   return [

@@ -8,8 +8,8 @@ export type StorageDoctor = {
   readonly roomChecks: readonly Check[]
   /** Explains why the vault could not be inspected. */
   explain(error: unknown): { readonly problem: string; readonly remedy: Remedy }
-  /** How to replace the storage with a backup. */
-  restore(): Remedy
+  /** How to replace the storage with a backup, where these flags name the vault. */
+  restore(flags: string): Remedy
   /** How to find the wrong clock. It ends with "if they are right", and the caller completes the sentence. */
   readonly compareClocks: string
 }

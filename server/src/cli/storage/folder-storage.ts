@@ -7,6 +7,7 @@ import { inspectSqlite } from '../../store/sqlite/inspect.ts'
 import { compareSqliteSchema } from '../../store/sqlite/schema-parts.ts'
 import { openSqlite } from '../../store/sqlite/sqlite-store.ts'
 import type { Writer } from '../../store/sqlite/writing/writer-client.ts'
+import type { Telemetry } from '../../telemetry/telemetry.ts'
 import { brokenLink } from '../data-folder/broken-link.ts'
 import { checkDatabaseFiles, checkDataFolder } from '../data-folder/check-data-folder.ts'
 import { makeDataFolder } from '../data-folder/make-data-folder.ts'
@@ -21,8 +22,8 @@ export const folderStorage = (dataFolder: string): Storage => ({
   flags: { data: dataFolder },
   inspect: async () => inspectFolder(dataFolder),
   compareSchema: async () => compareSqliteSchema(databasePath(dataFolder)),
-  open: async worker => openDataFolder(dataFolder, worker?.writer ?? 'thread'),
-  openForCommand: async () => openDataFolder(dataFolder, 'inline'),
+  open: async (telemetry, worker) => openDataFolder(dataFolder, worker?.writer ?? 'thread', telemetry),
+  openForCommand: async writes => openDataFolder(dataFolder, writes === 'much' ? 'thread' : 'inline'),
   distribute: async () => {
     throw new ConfigError('--distribute needs a Citus cluster: set STRONGROOM_DATABASE_URL')
   },
@@ -43,12 +44,16 @@ const inspectFolder = (dataFolder: string): Inspection | undefined => {
 }
 
 /** Opens the embedded store. Its file is made before the engine opens it, so that the engine's logs get the same mode. */
-const openDataFolder = (dataFolder: string, writing: 'thread' | 'inline' | Writer): Store => {
+const openDataFolder = (
+  dataFolder: string,
+  writing: 'thread' | 'inline' | Writer,
+  telemetry?: Telemetry,
+): Store => {
   makeDataFolder(dataFolder)
   requireUnmoved(dataFolder)
   const path = databasePath(dataFolder)
   if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600))
-  return opened(path, () => openSqlite({ path, writing }))
+  return opened(path, () => openSqlite({ path, writing, telemetry }))
 }
 
 const opened = <T>(path: string, open: () => T): T => {

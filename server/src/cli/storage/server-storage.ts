@@ -26,7 +26,8 @@ export const serverStorage = (database: DatabaseConfig): Storage => {
       const { comparePostgresSchema } = await import('../../store/postgres/schema-parts.ts')
       return (await engine()).withClient(postgresSettings(database), comparePostgresSchema)
     },
-    open: async worker => (await engine()).openPostgres(postgresSettings(database), worker?.neighbours),
+    open: async ({ commits }, worker) =>
+      (await engine()).openPostgres(postgresSettings(database), worker?.neighbours, commits),
     openForCommand: async () => (await engine()).openPostgres(postgresSettings(database)),
     distribute: async () => (await engine()).distributePostgres(postgresSettings(database)),
     doctor: serverDoctor,

@@ -1,6 +1,7 @@
 import type { Store } from '../../store/port.ts'
 import type { Inspection } from '../../store/sql/inspection.ts'
 import type { SchemaDifference } from '../../store/sql/migration.ts'
+import type { Telemetry } from '../../telemetry/telemetry.ts'
 import type { StorageDoctor } from '../doctor/storage-doctor.ts'
 import type { WorkerContext } from '../workers/worker.ts'
 
@@ -9,6 +10,8 @@ export type Sharing = Pick<WorkerContext, 'writer' | 'neighbours'>
 
 /** Whether a worker is the first of its server to open storage, or a later one. */
 export type Joining = Sharing & Pick<WorkerContext, 'isFirst'>
+
+export type CommandWrites = 'little' | 'much'
 
 /** Where the vault's rows are: in a folder of this machine, or on a database server. */
 export type Storage = {
@@ -24,9 +27,9 @@ export type Storage = {
    * Makes the vault if there is none, and brings its schema up to date. Callers must inspect the storage first. A worker shares
    * what can exist only once: the writer, if the storage accepts one.
    */
-  open(worker?: Sharing): Promise<Store>
-  /** The same for one command. It writes on its own thread: starting another takes longer than all its writes. */
-  openForCommand(): Promise<Store>
+  open(telemetry: Telemetry, worker?: Sharing): Promise<Store>
+  /** The same for one command. Unless it writes much, it does so on its own thread: starting another takes longer than all its writes. */
+  openForCommand(writes?: CommandWrites): Promise<Store>
   /** Brings the schema up to date and spreads it over the nodes of a cluster. */
   distribute(): Promise<void>
   readonly doctor: StorageDoctor

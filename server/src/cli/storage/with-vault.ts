@@ -8,9 +8,10 @@ import { fileAnchor } from '../../store/file-anchor.ts'
 import type { Store } from '../../store/port.ts'
 import type { Inspection } from '../../store/sql/inspection.ts'
 import { schemaMismatch } from '../../store/sql/migration.ts'
+import { Telemetry } from '../../telemetry/telemetry.ts'
 import { configuredOrDevKeyProvider } from '../key-providers/configured-key-provider.ts'
 import { configuredStorage } from './configured-storage.ts'
-import type { Joining, Storage } from './storage.ts'
+import type { CommandWrites, Joining, Storage } from './storage.ts'
 
 /** Changes a schema only with the vault's master key, so that settings that name the wrong vault change nothing. */
 export const requireMasterKeyBeforeMigration = async (
@@ -27,13 +28,14 @@ export const requireMasterKeyBeforeMigration = async (
 export const openOrMake = async (
   storage: Storage,
   keyProvider: () => KeyProvider,
+  telemetry: Telemetry = new Telemetry(),
   worker?: Joining,
 ): Promise<{ store: Store; isNew: boolean }> => {
   const found = await storage.inspect()
   if (found === undefined && worker?.isFirst === false)
     throw new Error(`${storage.name} holds no vault any more: bring it back, or restart the server`)
   if (found !== undefined) await requireMasterKeyBeforeMigration(found, keyProvider)
-  return { store: await storage.open(worker), isNew: found === undefined }
+  return { store: await storage.open(telemetry, worker), isNew: found === undefined }
 }
 
 /** Throws if there is no vault, with one line that says what is missing. */
@@ -48,13 +50,16 @@ export const requireVault = async (storage: Storage): Promise<Inspection> => {
 export const withVault = async <T>(
   config: Config,
   work: (vault: Vault) => Promise<T>,
-  otherKeyProvider?: KeyProvider,
+  {
+    otherKeyProvider,
+    writes,
+  }: { readonly otherKeyProvider?: KeyProvider; readonly writes?: CommandWrites } = {},
 ): Promise<T> => {
   const storage = configuredStorage(config)
   const { schema } = await requireVault(storage)
   const keyProvider = otherKeyProvider ?? configuredOrDevKeyProvider(config)
   if (schema.pending) throw new Error(`${schemaMismatch(storage.name, schema)}: run strongroom migrate`)
-  const store = await storage.openForCommand()
+  const store = await storage.openForCommand(writes)
   try {
     const anchors = config.auditAnchors.map(fileAnchor)
     const vault = await openVault({ store, keyProvider, clock: Date.now, anchors })

@@ -5,6 +5,7 @@ import { lockWaitDefaultMs } from '../../store/sqlite/open-database.ts'
 import { sharedWriter } from '../../store/sqlite/writing/shared-writer.ts'
 import { threadWriter } from '../../store/sqlite/writing/thread-writer.ts'
 import type { AskWriter, Writer } from '../../store/sqlite/writing/writer-client.ts'
+import type { WriterMeters } from '../../telemetry/telemetry.ts'
 import { databasePath, requireDataFolder } from '../data-folder/paths.ts'
 import { Announcements, type Listener } from './announcements.ts'
 
@@ -32,6 +33,7 @@ export type Answer = { readonly id: number; readonly answer: unknown }
 /** Opens nothing before the first question: the first worker makes storage and reports its faults. */
 export const primaryServices = (
   config: Config,
+  meters?: WriterMeters,
 ): {
   answer(question: Question, worker: Listener): Promise<Answer>
   /** The worker is gone and asks nothing more. */
@@ -41,7 +43,7 @@ export const primaryServices = (
   let writer: Writer | undefined
   const write: AskWriter = request => {
     const path = (): string => databasePath(requireDataFolder(config))
-    writer ??= sharedWriter(threadWriter({ path: path(), lockWaitMs: lockWaitDefaultMs }))
+    writer ??= sharedWriter(threadWriter({ path: path(), lockWaitMs: lockWaitDefaultMs, meters }))
     return writer.ask(request)
   }
   const buckets = config.rateLimit && rateBuckets(config.rateLimit, Date.now)

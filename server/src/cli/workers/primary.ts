@@ -3,28 +3,34 @@ import type { Config } from '../../config/config.ts'
 import { workerVariable } from '../../config/settings.ts'
 import { foreignCode } from '../../domain/foreign-code.ts'
 import { canSharePorts } from '../../http/shared-port.ts'
+import { Telemetry } from '../../telemetry/telemetry.ts'
 import { baseUrl } from '../base-url.ts'
 import { leaveLog, makeLog } from '../log.ts'
 import { stopSignal } from '../signals.ts'
 import { configuredStorage } from '../storage/configured-storage.ts'
 import { warnOfDatesInFiles, warnOfTls } from '../tls-warnings.ts'
+import type { MetricsServer } from '../watching/metrics-server.ts'
+import { type ProcessMeters, processMeters } from '../watching/process-meters.ts'
 import { primaryServices, type Question } from './primary-services.ts'
 import { restarts } from './restarts.ts'
 import { askEveryMs, SignsOfLife, startMaxMs } from './signs-of-life.ts'
 import type { Ping, Pong, WorkerReady, WorkerStart } from './worker.ts'
+import { type Counted, WorkerCounts } from './worker-counts.ts'
 
 /**
  * Runs `count` processes that share the port, until it is told to stop. Resolves with the exit code. Replaces a worker that dies.
  * A worker that loses the primary ends by itself.
  */
-export const runWorkers = (config: Config, count: number): Promise<number> => {
+export const runWorkers = async (config: Config, count: number): Promise<number> => {
   // Where ports cannot be shared, workers accept connections from the primary's socket. If the primary handed out connections,
   // one could be on its way to a worker that is dying, and would be held open without an answer.
   cluster.schedulingPolicy = cluster.SCHED_NONE
   // `advanced`, because JSON cannot carry the bytes in write sets. The flag leaves no moment in which a signal could open a
   // debugger in a worker (bin/strongroom.js).
   cluster.setupPrimary({ serialization: 'advanced', execArgv: [...process.execArgv, '--disable-sigusr1'] })
-  return new Primary(config, count).run()
+  const primary = new Primary(config, count)
+  await primary.serveMetrics()
+  return primary.run()
 }
 
 type WorkerState = {
@@ -42,6 +48,12 @@ class Primary {
   readonly #count: number
   readonly #log: ReturnType<typeof makeLog>
   readonly #services: ReturnType<typeof primaryServices>
+  readonly #telemetry = new Telemetry()
+  readonly #meters: ProcessMeters
+  readonly #counts = new WorkerCounts<Worker>((worker, message) => {
+    if (worker.isConnected()) worker.send(message, undefined, undefined, () => {})
+  })
+  #metrics: MetricsServer | undefined
   readonly #restarts = restarts()
   readonly #workers = new Map<Worker, WorkerState>()
   readonly #restartTimers = new Set<NodeJS.Timeout>()
@@ -57,7 +69,19 @@ class Primary {
     this.#count = count
     this.#port = config.port
     this.#log = makeLog(config)
-    this.#services = primaryServices(config)
+    this.#services = primaryServices(config, this.#telemetry.writer)
+    this.#meters = processMeters(this.#telemetry, config)
+  }
+
+  /** For all processes of the server, and as long as it runs, whatever becomes of its workers. */
+  async serveMetrics(): Promise<void> {
+    if (this.#config.metrics === undefined) return
+    const { serveMetrics } = await import('../watching/metrics-server.ts')
+    const read = async (): Promise<string> => {
+      this.#meters.misses(await this.#counts.ask())
+      return this.#counts.total(this.#telemetry.snapshots()).text
+    }
+    this.#metrics = await serveMetrics(this.#config.metrics, read, this.#log)
   }
 
   run(): Promise<number> {
@@ -97,7 +121,14 @@ class Primary {
     this.#workers.set(worker, state)
     // The first worker may be busy with a migration, which may take any time.
     if (!start.isFirst) setTimeout(() => this.#endLate(worker), startMaxMs).unref()
-    worker.on('message', async (message: Question | WorkerReady | Pong) => {
+    // Comes after its last message, also if the process has ended before that was read.
+    worker.on('disconnect', () => this.#counts.left(worker))
+    worker.on('message', async (message: Question | WorkerReady | Pong | Counted) => {
+      if ('counted' in message) {
+        this.#counts.heard(worker, message)
+        this.#signs.heard(worker)
+        return
+      }
       // The worker has died, and would hold what it asked for in vain.
       if (!this.#workers.has(worker)) return
       this.#signs.heard(worker)
@@ -178,6 +209,7 @@ class Primary {
       return
     }
     this.#log.error({ worker: number, code, signal, wait_ms: waitMs }, 'a worker ended and is replaced')
+    this.#meters.replacesWorker()
     const timer = setTimeout(() => {
       this.#restartTimers.delete(timer)
       this.#start(number)
@@ -238,6 +270,7 @@ class Primary {
     if (this.#workers.size > 0) return
     clearTimeout(this.#stopTimer)
     const end = (exitCode: number): void => {
+      this.#metrics?.close()
       leaveLog()
       this.#resolve(exitCode)
     }

@@ -6,9 +6,11 @@ import type { Address } from '../../http/server.ts'
 import type { SharedAcrossWorkers } from '../../service.ts'
 import { type Neighbours, StoreUnavailableError } from '../../store/port.ts'
 import type { Writer } from '../../store/sqlite/writing/writer-client.ts'
+import type { Telemetry } from '../../telemetry/telemetry.ts'
 import { stopSignal } from '../signals.ts'
 import type { Announcement } from './announcements.ts'
 import type { Answer, Question, Services } from './primary-services.ts'
+import { type Counted, type CountNow, CountTeller } from './worker-counts.ts'
 
 /** What a worker learns at its start. */
 export type WorkerStart = {
@@ -33,6 +35,8 @@ export type WorkerContext = SharedAcrossWorkers &
     readonly stopped: () => Promise<void>
     readonly writer: Writer
     readonly neighbours: Neighbours
+    /** Tells the primary from now on what this worker counts. */
+    tellCounts(telemetry: Telemetry): void
   }
 
 /** Runs as a worker. The primary notices when the process exits. */
@@ -40,9 +44,13 @@ export const asWorker = async (
   run: (config: Config, worker: WorkerContext) => Promise<void>,
 ): Promise<void> => {
   const listeners: (() => void)[] = []
-  const ask = askPrimary(() => {
-    for (const listener of listeners) listener()
-  })
+  let counts: CountTeller | undefined
+  const ask = askPrimary(
+    () => {
+      for (const listener of listeners) listener()
+    },
+    ({ countNow }) => counts?.tell(countNow),
+  )
   // If the primary ends at the same moment, the channel closes under a last message, which nobody misses.
   cluster.worker?.on('error', () => {})
   try {
@@ -59,6 +67,11 @@ export const asWorker = async (
         tellGrantsChanged: () => ask('tellGrantsChanged', undefined),
         onGrantsChanged: listener => void listeners.push(listener),
       },
+      tellCounts: telemetry => {
+        const send = (message: Counted): void => void process.send?.(message, undefined, undefined, () => {})
+        counts = new CountTeller(telemetry, send)
+        counts.tell()
+      },
       takeShare: name => ask('takeShare', name),
       inFlight: {
         take: name => ask('takeKey', name),
@@ -67,6 +80,7 @@ export const asWorker = async (
       },
     })
   } finally {
+    counts?.tell()
     // The channel to the primary would keep this process alive.
     cluster.worker?.disconnect()
   }
@@ -88,10 +102,14 @@ type AskPrimary = <S extends keyof Services>(
   asked: Parameters<Services[S]>[0],
 ) => ReturnType<Services[S]>
 
-const askPrimary = (announced: () => void): AskPrimary => {
+const askPrimary = (announced: () => void, asksForCounts: (message: CountNow) => void): AskPrimary => {
   const waiting = new Map<number, (answer: unknown) => void>()
   let lastId = 0
-  process.on('message', (message: Answer | Announcement | Ping) => {
+  process.on('message', (message: Answer | Announcement | Ping | CountNow) => {
+    if ('countNow' in message) {
+      asksForCounts(message)
+      return
+    }
     if ('areYouThere' in message) {
       process.send?.({ iAmHere: true } satisfies Pong, undefined, undefined, () => {})
       return

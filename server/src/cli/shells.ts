@@ -1,0 +1,3 @@
+/** Those for which there is completion. */
+export const shells = ['bash', 'zsh', 'fish'] as const
+export type Shell = (typeof shells)[number]
