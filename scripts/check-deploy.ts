@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -90,6 +99,53 @@ const checkOverlay = (name: string): void => {
   checked(`overlay ${name} renders ${rendered.length} objects; labels, probes, security context`)
 }
 
+/** The rules, what names them, and the ConfigMaps of both rules and dashboard. */
+const checkWatching = (): void => {
+  const rules = join(deploy, 'watching/alerts.yml')
+  const { status, stdout, stderr } = run('promtool', ['check', 'rules', rules])
+  assert.equal(status, 0, stdout + stderr)
+  const tested = run('promtool', ['test', 'rules', join(deploy, 'watching/alerts.test.yml')])
+  assert.equal(tested.status, 0, tested.stdout + tested.stderr)
+  // Prometheus finds its rules beside its configuration, as compose mounts them.
+  const folder = mkdtempSync(join(tmpdir(), 'strongroom-prometheus-'))
+  try {
+    copyFileSync(rules, join(folder, 'alerts.yml'))
+    copyFileSync(join(deploy, 'compose/prometheus.yml'), join(folder, 'prometheus.yml'))
+    const checkedConfig = run('promtool', ['check', 'config', join(folder, 'prometheus.yml')])
+    assert.equal(checkedConfig.status, 0, checkedConfig.stdout + checkedConfig.stderr)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+  checked(
+    'the alert rules, and the configuration that reads them, are as Prometheus wants them; each alert is raised by its trouble, and none by a quiet server',
+  )
+}
+
+/** What compose mounts is there. */
+const checkMounts = (): void => {
+  const [compose] = parseYaml(readFileSync(join(deploy, 'compose/compose.yaml'), 'utf8')) as Manifest[]
+  const mounted: string[] = Object.values<Manifest>(compose.services)
+    .flatMap(({ volumes = [] }): string[] => volumes)
+    .filter(volume => volume.startsWith('.'))
+  for (const volume of mounted)
+    assert.ok(existsSync(join(deploy, 'compose', volume.split(':')[0] ?? '')), volume)
+  checked(`${mounted.length} files that compose mounts are there`)
+}
+
+const checkWatchingOverlay = (): void => {
+  const { status, stdout, stderr } = run('kubectl', ['kustomize', join(deploy, 'watching')])
+  assert.equal(status, 0, stderr)
+  const maps = parseYaml(stdout) as Manifest[]
+  assert.deepEqual(
+    maps.map(({ metadata, data }) => [metadata.name, Object.keys(data)]),
+    [
+      ['strongroom-alerts', ['alerts.yml']],
+      ['strongroom-dashboard', ['dashboard.json']],
+    ],
+  )
+  checked('the dashboard and the rules become ConfigMaps')
+}
+
 const checkUnit = (): void => {
   const unit = join(deploy, 'systemd/strongroom.service')
   const { stdout } = run('systemd-analyze', ['security', '--offline=yes', '--no-pager', unit])
@@ -116,7 +172,7 @@ const freePort = async (): Promise<number> => {
 const checkContainer = async (): Promise<void> => {
   const folder = mkdtempSync(join(tmpdir(), 'strongroom-image-'))
   try {
-    for (const file of ['package.json', 'package-lock.json', 'server/package.json']) {
+    for (const file of ['package.json', 'package-lock.json', 'server/package.json', 'client/package.json']) {
       mkdirSync(join(folder, file, '..'), { recursive: true })
       copyFileSync(join(root, file), join(folder, file))
     }
@@ -218,10 +274,16 @@ const has = (command: string, ...args: string[]): boolean => run(command, args).
 const hasYaml = has('python3', '-c', 'import yaml')
 const hasKubectl = has('kubectl', 'kustomize', '--help')
 
-if (hasYaml) checkYaml()
-else notChecked('YAML', 'Python with PyYAML')
-if (hasYaml && hasKubectl) for (const name of ['sqlite', 'postgres']) checkOverlay(name)
-else notChecked('Kubernetes', 'kubectl, or Python with PyYAML')
+if (hasYaml) {
+  checkYaml()
+  checkMounts()
+} else notChecked('YAML', 'Python with PyYAML')
+if (hasYaml && hasKubectl) {
+  for (const name of ['sqlite', 'postgres']) checkOverlay(name)
+  checkWatchingOverlay()
+} else notChecked('Kubernetes', 'kubectl, or Python with PyYAML')
+if (has('promtool', '--version')) checkWatching()
+else notChecked('alert rules', 'promtool')
 if (has('systemd-analyze', '--version')) checkUnit()
 else notChecked('systemd', 'systemd-analyze')
 if (process.platform === 'linux') await checkContainer()

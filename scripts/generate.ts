@@ -1,6 +1,7 @@
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openApi } from '../server/src/contract/openapi.ts'
+import { clientErrors, clientRoutes, clientTypes } from './client/sources.ts'
 import { conformance } from './conformance.ts'
 import { reference } from './reference.ts'
 
@@ -24,6 +25,9 @@ const testSources = () =>
 
 /** Every generated file. All are committed, so that a change of the interface shows up in its diff. */
 const generated: Record<string, () => string> = {
+  'client/src/generated/errors.ts': clientErrors,
+  'client/src/generated/routes.ts': clientRoutes,
+  'client/src/generated/types.ts': clientTypes,
   'docs/conformance.md': () => conformance(read('docs/requirements.md'), testSources()),
   'docs/openapi.json': () => `${JSON.stringify(openApi('svc'), null, 2)}\n`,
   'docs/reference.md': reference,

@@ -25,9 +25,16 @@ const commandRows = commands.map(({ name, words = [], summary }) => [
   summary,
 ])
 
-const optionRows = commands.flatMap(({ name, options = {}, flags = {} }) => [
-  ...Object.entries(options).map(([option, help]) => [code(name), code(`--${option} …`), help]),
-  ...Object.entries(flags).map(([flag, help]) => [code(name), code(`--${flag}`), help]),
+const told = (name: string, help: string, requires: readonly string[]): string =>
+  requires.includes(name) ? `**required**: ${help}` : help
+
+const optionRows = commands.flatMap(({ name, options = {}, flags = {}, requires = [] }) => [
+  ...Object.entries(options).map(([option, help]) => [
+    code(name),
+    code(`--${option} …`),
+    told(option, help, requires),
+  ]),
+  ...Object.entries(flags).map(([flag, help]) => [code(name), code(`--${flag}`), told(flag, help, requires)]),
 ])
 
 const settingRows = settings.map(({ name, help, fallback = '', isSecret }) => [
@@ -78,12 +85,12 @@ the shapes of bodies are at \`/docs\` and \`/openapi.json\` of a running server.
   '## Commands',
   table(['command', 'what it does'], commandRows),
   `
-[operating.md](operating.md#starting) says how to call them. Every command takes the [settings](#settings) and uses those that it
-needs. Its own options are:`,
+[running.md](running.md#starting) says how to call them. Every command takes the [settings](#settings) and uses those that it
+needs. \`strongroom help <command>\` shows an example of each. Its own options are:`,
   table(['command', 'option', 'meaning'], optionRows),
   '## Settings',
   `
-Flags override variables, and variables override the config file; [operating.md](operating.md#starting) has the rest. The file is
+Flags override variables, and variables override the config file; [running.md](running.md#starting) has the rest. The file is
 JSON, named by \`--config\` or \`STRONGROOM_CONFIG\`.`,
   table(['flag', 'variable', 'key of the config file', 'default', 'meaning'], settingRows),
   '## Limits',

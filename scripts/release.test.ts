@@ -26,10 +26,17 @@ test('a release changes the version everywhere, and dates the changelog (docs/su
   const files = preparedFiles(readUnreleased, '7.8.9', '2030-12-31')
   const { version } = JSON.parse(files.get('server/package.json') ?? '')
   const { packages } = JSON.parse(files.get('package-lock.json') ?? '')
-  assert.deepEqual([version, packages.server.version], ['7.8.9', '7.8.9'])
+  const client = JSON.parse(files.get('client/package.json') ?? '')
+  const versions = [version, packages.server.version, client.version, packages.client.version]
+  assert.deepEqual([...new Set(versions)], ['7.8.9'])
   assert.match(files.get('CHANGELOG.md') ?? '', /^## 7\.8\.9 \(2030-12-31\)$/m)
   const old = JSON.parse(read('server/package.json')).version
-  for (const path of ['deploy/compose/compose.yaml', 'deploy/container/Containerfile', 'docs/install.md'])
+  for (const path of [
+    'client/README.md',
+    'deploy/compose/compose.yaml',
+    'deploy/container/Containerfile',
+    'docs/install.md',
+  ])
     assert.ok(!files.get(path)?.includes(old) && files.get(path)?.includes('7.8.9'), path)
   assert.match(files.get('deploy/kubernetes/base/kustomization.yaml') ?? '', /newTag: 7\.8\.9$/m)
 })
@@ -67,7 +74,7 @@ const billOf = async (registry: string, time: string): Promise<string> => {
     import { readFileSync } from 'node:fs'
     import { billOfMaterials } from './scripts/packing/bill-of-materials.ts'
     const [path, time] = process.argv.slice(1)
-    process.stdout.write(billOfMaterials(path, readFileSync(path), new Date(time)))`
+    process.stdout.write(billOfMaterials('strongroom', path, readFileSync(path), new Date(time)))`
   const env = { ...process.env, npm_config_registry: registry, npm_config_cache: join(folder.path, 'cache') }
   const child = spawn(process.execPath, ['--input-type=module', '-e', make, path, time], {
     cwd: root,

@@ -3,12 +3,13 @@ import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { billOfMaterials } from './packing/bill-of-materials.ts'
+import { clientFiles } from './packing/client-files.ts'
 import { notesOf, preparedFiles } from './packing/next-version.ts'
 import { packageFiles } from './packing/package-files.ts'
 import { tarball } from './packing/tarball.ts'
 
 const usage = `Usage: npm run release -- prepare <version>         puts version and date where they belong; commit and tag the result
-       npm run release -- build <folder> [<tag>]    makes tarball, bill of materials, notes and SHA256SUMS of what is committed
+       npm run release -- build <folder> [<tag>]    makes tarballs, bills of materials, notes and SHA256SUMS of what is committed
 `
 
 const root = join(import.meta.dirname, '..')
@@ -34,7 +35,6 @@ const build = (folder: string, tag: string | undefined): void => {
   // Whoever builds the tag again must get the same bytes.
   if (git('status', '--porcelain') !== '') throw new Error('there are changes that are not committed')
   const notes = notesOf(read('CHANGELOG.md'), version)
-  const bytes = tarball(packageFiles())
   const committedAt = new Date(Number(git('log', '-1', '--format=%ct')) * 1_000)
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
@@ -42,11 +42,17 @@ const build = (folder: string, tag: string | undefined): void => {
     writeFileSync(join(folder, name), content)
     return `${createHash('sha256').update(content).digest('hex')}  ${name}\n`
   }
-  const packed = `strongroom-${version}.tgz`
-  const sums = [write(packed, bytes)]
-  sums.push(
-    write(`strongroom-${version}.cdx.json`, billOfMaterials(join(folder, packed), bytes, committedAt)),
-  )
+  const sums: string[] = []
+  for (const [name, files] of [
+    ['strongroom', packageFiles()],
+    ['strongroom-client', clientFiles()],
+  ] as const) {
+    const packed = `${name}-${version}.tgz`
+    const bytes = tarball(files)
+    sums.push(write(packed, bytes))
+    const bill = billOfMaterials(name, join(folder, packed), bytes, committedAt)
+    sums.push(write(`${name}-${version}.cdx.json`, bill))
+  }
   sums.push(write(`verify-log-${version}.js`, read('server/bin/verify-log.js')))
   writeFileSync(join(folder, 'SHA256SUMS'), sums.join(''))
   // For the host's page, and no part of what is downloaded.

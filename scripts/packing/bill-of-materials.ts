@@ -24,15 +24,20 @@ type Bill = {
  * What an installation of the package consists of, as CycloneDX. npm's own list of the workspace would miss packages; so this is one
  * of an installation in an empty folder. Time and number follow from what is released, so that two builds agree.
  */
-export const billOfMaterials = (tarballPath: string, tarballBytes: Buffer, time: Date): string => {
+export const billOfMaterials = (
+  name: string,
+  tarballPath: string,
+  tarballBytes: Buffer,
+  time: Date,
+): string => {
   const folder = mkdtempSync(join(tmpdir(), 'strongroom-bill-'))
   try {
-    copyFileSync(tarballPath, join(folder, 'strongroom.tgz'))
+    copyFileSync(tarballPath, join(folder, 'package.tgz'))
     const holder = { name: 'installation', version: '0.0.0', private: true }
     writeFileSync(join(folder, 'package.json'), JSON.stringify(holder))
-    npm(folder, 'install', '--ignore-scripts', '--no-audit', '--no-fund', './strongroom.tgz')
+    npm(folder, 'install', '--ignore-scripts', '--no-audit', '--no-fund', './package.tgz')
     const bill: Bill = JSON.parse(npm(folder, 'sbom', '--sbom-format=cyclonedx', '--omit=dev'))
-    return `${JSON.stringify(ofPackage(bill, tarballBytes, time), null, 2)}\n`
+    return `${JSON.stringify(ofPackage(name, bill, tarballBytes, time), null, 2)}\n`
   } finally {
     rmSync(folder, { recursive: true })
   }
@@ -45,21 +50,21 @@ const npm = (cwd: string, ...args: string[]): string => {
 }
 
 /** Without the folder that it was installed in: the bill is about the package. */
-const ofPackage = (bill: Bill, bytes: Buffer, time: Date): Bill => {
-  const own = bill.components.find(({ name }) => name === 'strongroom')
+const ofPackage = (name: string, bill: Bill, bytes: Buffer, time: Date): Bill => {
+  const own = bill.components.find(component => component.name === name)
   if (own === undefined) throw new Error('npm sbom does not list the package')
   const { metadata, components, dependencies } = bill
   // Where a package came from is a folder of this machine, or its registry.
   for (const component of components)
     component.externalReferences = component.externalReferences.filter(({ type }) => type !== 'distribution')
-  const purl = `pkg:npm/strongroom@${own.version}`
+  const purl = `pkg:npm/${name}@${own.version}`
   return {
     ...bill,
     serialNumber: `urn:uuid:${uuidOf(bytes)}`,
     metadata: {
       ...metadata,
       timestamp: time.toISOString(),
-      component: { ...own, type: 'application', purl },
+      component: { ...own, type: name === 'strongroom' ? 'application' : 'library', purl },
     },
     components: components.filter(component => component !== own),
     dependencies: dependencies.filter(({ ref }) => ref !== metadata.component['bom-ref']),

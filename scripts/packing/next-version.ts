@@ -1,8 +1,9 @@
 /** Reads a file of the clone, by its path. */
 type Read = (path: string) => string
 
-/** Files that name the tarball or the image of a release. */
+/** Files that name a tarball or the image of a release. */
 const naming = [
+  'client/README.md',
   'deploy/compose/compose.yaml',
   'deploy/container/Containerfile',
   'deploy/kubernetes/base/kustomization.yaml',
@@ -16,19 +17,22 @@ export const preparedFiles = (read: Read, version: string, day: string): Map<str
   const [, first = ''] = /^## (.*)$/m.exec(changelog) ?? []
   if (first !== `${version} (unreleased)`)
     throw new Error(`CHANGELOG.md begins with "## ${first}", not with "## ${version} (unreleased)"`)
-  const manifest = JSON.parse(read('server/package.json'))
+  const manifests = ['server', 'client'].map(folder => [folder, JSON.parse(read(`${folder}/package.json`))])
   const lockfile = JSON.parse(read('package-lock.json'))
-  const { version: old } = manifest
+  const { version: old } = JSON.parse(read('server/package.json'))
   const renamed = (text: string): string =>
     text
       .replaceAll(`strongroom-${old}.tgz`, `strongroom-${version}.tgz`)
+      .replaceAll(`strongroom-client-${old}.tgz`, `strongroom-client-${version}.tgz`)
       .replaceAll(`strongroom:${old}`, `strongroom:${version}`)
       .replaceAll(`newTag: ${old}`, `newTag: ${version}`)
-  manifest.version = version
-  lockfile.packages.server.version = version
+  for (const [folder, manifest] of manifests) {
+    manifest.version = version
+    lockfile.packages[folder].version = version
+  }
   return new Map([
     ['CHANGELOG.md', changelog.replace(`## ${first}`, `## ${version} (${day})`)],
-    ['server/package.json', asJson(manifest)],
+    ...manifests.map(([folder, manifest]) => [`${folder}/package.json`, asJson(manifest)] as const),
     ['package-lock.json', asJson(lockfile)],
     ...naming.map(path => [path, renamed(read(path))] as const),
   ])

@@ -1,5 +1,6 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
+import { guideNames } from '../../server/src/http/docs/guides.ts'
 import { namedFiles, plainJavaScript } from './plain-javascript.ts'
 import type { PackedFile } from './tarball.ts'
 
@@ -16,6 +17,7 @@ export const packageFiles = (): PackedFile[] => {
     { path: 'src/testing.d.ts', bytes: read(join(server, 'src/testing-types.d.ts')) },
     { path: 'bin/verify-log.js', bytes: read(join(server, 'bin/verify-log.js')), isProgram: true },
     { ...packedSource('bin/strongroom.js'), isProgram: true },
+    ...guideNames.map(name => ({ path: `docs/${name}.md`, bytes: read(join(root, `docs/${name}.md`)) })),
     ...globSync('src/**/*.ts', { cwd: server, exclude: ['src/**/*.d.ts'] }).map(path =>
       packedSource(path.replaceAll('\\', '/')),
     ),
@@ -41,7 +43,7 @@ const packedManifest = (): Record<string, unknown> => {
 }
 
 /** A name that was not rewritten, or a file left out, would be noticed only when it is needed. */
-const requireNamedFiles = (files: readonly PackedFile[]): void => {
+export const requireNamedFiles = (files: readonly PackedFile[]): void => {
   const paths = new Set(files.map(({ path }) => path))
   for (const { path, bytes } of files) {
     if (!path.endsWith('.js') || path === 'bin/verify-log.js') continue

@@ -6,13 +6,14 @@ import { stripTypeScriptTypes } from 'node:module'
  */
 export const plainJavaScript = (source: string, file: string): string => {
   const stripped = file.endsWith('.ts') ? stripTypeScriptTypes(source, { mode: 'strip' }) : source
-  return withoutTrailingBlanks(withJavaScriptNames(withoutCommentLines(stripped, file)), source)
+  return withoutTrailingBlanks(javaScriptNames(withoutCommentLines(stripped, file)), source)
 }
 
 /** What an import, or the address of a thread, names. Both are strings at the same places before and after. */
 const namePattern = /(\b(?:from|import)\s*\(?\s*|\bnew URL\(\s*)'(\.{1,2}\/[^'\n]+)\.ts'/g
 
-const withJavaScriptNames = (code: string): string => code.replace(namePattern, "$1'$2.js'")
+/** Imports of `./a.ts` become those of `./a.js`. */
+export const javaScriptNames = (code: string): string => code.replace(namePattern, "$1'$2.js'")
 
 /** Relative files that the code imports or starts. */
 export const namedFiles = (code: string): string[] =>

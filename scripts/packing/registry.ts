@@ -15,7 +15,9 @@ export class InstalledRegistry {
 
   private constructor() {
     this.#server = createServer((request, response) => {
-      const [, name = '', isTarball] = /^\/([^/]+?)(\.tgz)?$/.exec(request.url ?? '') ?? []
+      const [, encoded = '', isTarball] = /^\/([^/]+?)(\.tgz)?$/.exec(request.url ?? '') ?? []
+      // Names of packages with a scope have a slash.
+      const name = decodeURIComponent(encoded)
       try {
         response.end(isTarball ? this.#tarballOf(name) : JSON.stringify(this.#about(name)))
       } catch {
@@ -37,7 +39,7 @@ export class InstalledRegistry {
   #about(name: string): unknown {
     const manifest = JSON.parse(manifestOf(name).toString())
     const integrity = `sha512-${createHash('sha512').update(this.#tarballOf(name)).digest('base64')}`
-    const dist = { tarball: `${this.url}/${name}.tgz`, integrity }
+    const dist = { tarball: `${this.url}/${encodeURIComponent(name)}.tgz`, integrity }
     return {
       name,
       'dist-tags': { latest: manifest.version },
