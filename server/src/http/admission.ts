@@ -37,9 +37,12 @@ const noAct: ActKind = { operation: 'none', entityType: 'tenant' }
 type Admitted = Caller | undefined | 'answered'
 
 /** Checks in the order of C3. Without an endpoint, it stops once the caller is known. */
-export const admission = (options: AdmissionOptions, endpoint: Endpoint | undefined): Admission => {
+export const admission = (
+  options: AdmissionOptions,
+  endpoint: Endpoint | undefined,
+  find = callerFinder(options),
+): Admission => {
   const { vault, rateLimit, cors, sourceOf } = options
-  const find = callerFinder(options)
   const kind = (endpoint && actKindOf(endpoint)) ?? noAct
 
   /** Throws 401. If the key was unknown when the request arrived, its holder is charged from now on. */
@@ -57,6 +60,9 @@ export const admission = (options: AdmissionOptions, endpoint: Endpoint | undefi
     const caller = {
       ...known,
       work: visit.work,
+      trace: visit.trace,
+      traceparent: visit.traceparent,
+      memory: visit.memory,
       act: beginAct(kind, known, exchange, {
         status: endpoint?.status ?? 404,
         address: sourceOf(exchange),
@@ -109,24 +115,26 @@ const requirePermission = ({ application }: Caller, { permission }: Endpoint): v
   if (!isPermitted) throw new VaultError('forbidden', { detail: `This needs the permission ${permission}.` })
 }
 
+/** A key grants nothing if its rows do not open. It is treated as unknown, and the log names the row. */
+export const refuseKey = (log: Log, error: unknown, { traceId }: Exchange): undefined => {
+  if (!(error instanceof TamperedError)) throw error
+  log.error({ trace_id: traceId, ...describeError(error) }, 'a key was refused')
+}
+
+export type FindCaller = (
+  exchange: Exchange,
+  visit: Visit,
+) => KnownCaller | undefined | Promise<KnownCaller | undefined>
+
 /** Finds who holds the key of a request, as of now. Returns a promise only where storage must be asked. */
-const callerFinder = ({ vault, log, headerPrefix }: AdmissionOptions) => {
+export const callerFinder = ({ vault, log, headerPrefix }: AdmissionOptions): FindCaller => {
   const { apiKey } = ownHeaders(headerPrefix)
 
-  /** A key grants nothing if its rows do not open. It is treated as unknown, and the log names the row. */
-  const refuse = (error: unknown, { traceId }: Exchange): undefined => {
-    if (!(error instanceof TamperedError)) throw error
-    log.error({ trace_id: traceId, ...describeError(error) }, 'a key was refused')
-  }
-
-  return (
-    exchange: Exchange,
-    { keyName }: Visit,
-  ): KnownCaller | undefined | Promise<KnownCaller | undefined> => {
+  return (exchange, { keyName }) => {
     const keyText = exchange.headers[apiKey]
     if (typeof keyText !== 'string') return undefined
     const found = authenticate(vault, keyText, keyName)
-    return found instanceof Promise ? found.catch(error => refuse(error, exchange)) : found
+    return found instanceof Promise ? found.catch(error => refuseKey(log, error, exchange)) : found
   }
 }
 

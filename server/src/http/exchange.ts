@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { setImmediate as nextIteration } from 'node:timers/promises'
 import { traceIdHeader } from '../contract/headers.ts'
 import { newUuid } from '../crypto/uuid.ts'
+import type { HeaderPair } from '../domain/proxying/sent-headers.ts'
 
 /** The headers of an answer. */
 export type AnswerHeaders = Record<string, string | number>
@@ -12,6 +13,8 @@ export type Exchange = {
   readonly method: string
   readonly url: string
   readonly headers: IncomingHttpHeaders
+  /** The same one by one, in order. */
+  readonly headerPairs: readonly HeaderPair[]
   /** The length of the body as the head announces it; 0 if it announces none. */
   readonly bodyBytes: number
   readonly traceId: string
@@ -19,6 +22,8 @@ export type Exchange = {
   readonly remoteAddress: string
   /** Path parameters, decoded. They are set when the route is found. */
   params: Readonly<Record<string, string>>
+  /** Of the answer; undefined while there is none. */
+  readonly status: number | undefined
   /** Headers that every answer to this request has, problems included. */
   corsHeaders: Readonly<Record<string, string>> | undefined
   /**
@@ -28,6 +33,8 @@ export type Exchange = {
   body(mayHold: (bytes: number) => boolean): Buffer | Promise<Buffer>
   /** Sends the whole answer. May be called once. Returns how many bytes the client has not read yet. */
   send(status: number, headers: AnswerHeaders, content?: string): number
+  /** Sends an answer that somebody else made: any headers, any bytes. Nothing but what the connection needs is added. */
+  sendOn(status: number, headers: readonly HeaderPair[], body: Buffer): number
   /** Begins an answer of unknown length. */
   stream(status: number, headers: AnswerHeaders): AnswerStream
   /** Called if the client leaves before its answer is complete. */

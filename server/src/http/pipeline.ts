@@ -7,12 +7,15 @@ import { pace } from '../domain/pace.ts'
 import { withNewerKeys } from '../operations/vault/tenant-keyring.ts'
 import type { Caller, Idempotent } from '../operations/vault/vault.ts'
 import { GoneError } from '../scheduling/scheduler.ts'
+import type { Tracer } from '../telemetry/traces.ts'
 import { type AdmissionOptions, admission } from './admission.ts'
 import type { Exchange, Serve } from './exchange.ts'
 import type { Answer, Handle } from './handlers.ts'
 import { type Idempotency, type Replayed, readIdempotencyKey } from './idempotency.ts'
 import { readBody, readQuery } from './input.ts'
 import { actKindOf, refusalRecorder } from './recording.ts'
+import type { RequestMeters } from './request-meters.ts'
+import { requestTrace } from './request-trace.ts'
 import { plainPath } from './routes.ts'
 import { answerSender } from './send-answer.ts'
 import { problemSender } from './send-problem.ts'
@@ -21,6 +24,9 @@ import { Visit, type VisitOptions } from './visit.ts'
 export type PipelineOptions = AdmissionOptions &
   VisitOptions & {
     readonly idempotency: Idempotency
+    readonly meters: RequestMeters
+    /** Undefined if no requests are traced. */
+    readonly tracer: Tracer | undefined
     /** Called for each request that is refused because of overload. */
     readonly noteRefusal: () => void
   }
@@ -42,6 +48,8 @@ export const serve = (options: PipelineOptions, endpoint: Endpoint, handle: Hand
   const recordRefusal = refusalRecorder(options, actKindOf(endpoint))
   const { apiKey: keyHeader } = ownHeaders(headerPrefix)
   const takesBody = endpoint.method !== 'GET'
+  const count = options.meters.counting(endpoint.id)
+  const tracing = requestTrace(options.tracer, endpoint)
 
   const run = (
     { url, params }: Exchange,
@@ -52,7 +60,7 @@ export const serve = (options: PipelineOptions, endpoint: Endpoint, handle: Hand
     const query = readQuery(url)
     if (endpoint.query === undefined && endpoint.permission !== 'open') refuseQuery(query)
     const read = readBody(endpoint, body)
-    return handle({ vault, headerPrefix, caller, idempotent, params, query, body: read })
+    return handle({ vault, headerPrefix, caller, idempotent, params, query, bytes: body ?? none, body: read })
   }
 
   /** With an idempotency key, returns the kept answer, or makes one and keeps it. */
@@ -75,7 +83,9 @@ export const serve = (options: PipelineOptions, endpoint: Endpoint, handle: Hand
     body: Buffer | undefined,
   ): Promise<void> => {
     const { work } = visit
+    const span = visit.trace?.begin(endpoint.id)
     const answer = await answerTo(exchange, caller, body)
+    span?.end()
     // Short answers of one commit leave together, without another turn: they have already waited for each other.
     if (exchange.bodyBytes > pace.shortBodyBytesMax && !work.hasTurn) await work.turn()
     const sending = send(exchange, answer, visit, caller)
@@ -83,10 +93,15 @@ export const serve = (options: PipelineOptions, endpoint: Endpoint, handle: Hand
   }
 
   const live = async (exchange: Exchange): Promise<void> => {
+    const begunAt = performance.now()
     const visit = new Visit(options, exchange, keyHeader)
     const { work } = visit
+    tracing.begin(exchange, visit, begunAt)
+    const { trace } = visit
     try {
+      const waiting = trace?.begin('wait for a turn')
       if (endpoint.isProbe !== true) await work.turn()
+      waiting?.end()
       const admitted = admit(exchange, visit)
       let caller = admitted instanceof Promise ? await admitted : admitted
       if (caller === 'answered') {
@@ -95,8 +110,12 @@ export const serve = (options: PipelineOptions, endpoint: Endpoint, handle: Hand
       }
       let body = takesBody ? exchange.body(bytes => visit.memory.hold(bytes)) : undefined
       if (body instanceof Promise) {
+        const arriving = trace?.begin('body arrives')
         body = await body
+        arriving?.end()
+        const waitingAgain = trace?.begin('wait for a turn')
         await work.turn()
+        waitingAgain?.end()
         // C27: the key may have been revoked, or its rules may have changed.
         if (caller !== undefined) caller = await identify(exchange, visit)
       }
@@ -117,10 +136,14 @@ export const serve = (options: PipelineOptions, endpoint: Endpoint, handle: Hand
       sendProblem(exchange, error)
     } finally {
       work.end()
+      count(exchange, begunAt)
+      tracing.end(exchange, visit)
     }
   }
   return logAnswers(options.log, endpoint.path, exchange => void live(exchange))
 }
+
+const none = Buffer.alloc(0)
 
 /** The memory that a page is charged while it is made. A larger page is sent while it is made. */
 const pageBytes = 1 << 18
@@ -130,8 +153,12 @@ export const refuse = (options: PipelineOptions, refusal: (exchange: Exchange) =
   const { admit } = admission(options, undefined)
   const { apiKey: keyHeader } = ownHeaders(options.headerPrefix)
   const sendProblem = problemSender(options)
+  const count = options.meters.counting('none')
+  const tracing = requestTrace(options.tracer)
   const live = async (exchange: Exchange): Promise<void> => {
+    const begunAt = performance.now()
     const visit = new Visit(options, exchange, keyHeader)
+    tracing.begin(exchange, visit, begunAt)
     try {
       await visit.work.turn()
       if ((await admit(exchange, visit)) !== 'answered') sendProblem(exchange, refusal(exchange))
@@ -140,6 +167,8 @@ export const refuse = (options: PipelineOptions, refusal: (exchange: Exchange) =
     } finally {
       visit.memory.keep(0)
       visit.work.end()
+      count(exchange, begunAt)
+      tracing.end(exchange, visit)
     }
   }
   return logAnswers(options.log, undefined, exchange => void live(exchange))

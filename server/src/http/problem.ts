@@ -28,6 +28,7 @@ export const problem = (error: VaultError, trace: string): Problem => {
       detail: error.message,
       trace_id: trace,
       ...(status === 400 && { errors: errorMap(error.issues, error.message) }),
+      ...error.members,
     })}\n`,
   }
 }

@@ -64,6 +64,7 @@ const receiptOf = (acts: Vault['acts'], { act, application }: Caller): Receipt =
 export const describeReplay = ({ act }: Caller, { named }: Replayed): void => {
   if (named.entityId !== undefined) act.finds(named.entityId)
   act.tokens = [...named.tokens]
+  act.says({ replayed: true })
 }
 
 type Recording = { readonly vault: Pick<Vault, 'acts'>; readonly sourceOf: SourceOf }

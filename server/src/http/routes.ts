@@ -1,7 +1,16 @@
 import { invalid, type VaultError } from '../domain/errors.ts'
 
 /** A path as an endpoint declares it (`/tokens/:id`), and where it leads. */
-export type Declared<To> = { readonly method: string; readonly path: string; readonly to: To }
+export type Declared<To> = {
+  readonly method: string
+  readonly path: string
+  /** All paths that begin so lead here too, with these methods. */
+  readonly passesThrough?: true | undefined
+  readonly to: To
+}
+
+/** Without HEAD, which is answered wherever GET is. */
+const anyMethod = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
 export type Route<To> = { readonly to: To; readonly params: Readonly<Record<string, string>> }
 
@@ -15,6 +24,8 @@ type RouteNode<To> = {
   /** Taken for every other name, which becomes the value of this parameter. */
   other?: { readonly param: string; readonly node: RouteNode<To> }
   readonly methods: Map<string, To>
+  /** Whatever follows leads to the same methods. */
+  takesRest: boolean
 }
 
 /**
@@ -25,11 +36,12 @@ export class RouteTable<To> {
   readonly #root: RouteNode<To> = newNode()
 
   constructor(declared: readonly Declared<To>[]) {
-    for (const { method, path, to } of declared) {
+    for (const { method, path, passesThrough = false, to } of declared) {
       let node = this.#root
       for (const name of partsOf(path))
         node = name.startsWith(':') ? other(node, name.slice(1)) : named(node, name)
-      node.methods.set(method, to)
+      node.takesRest = passesThrough
+      for (const each of passesThrough ? anyMethod : [method]) node.methods.set(each, to)
     }
   }
 
@@ -48,6 +60,7 @@ export class RouteTable<To> {
     let node = this.#root
     const params: Record<string, string> = {}
     for (const part of path) {
+      if (node.takesRest) break
       const next = node.named.get(part)
       if (next !== undefined) {
         node = next
@@ -66,7 +79,7 @@ export class RouteTable<To> {
     const values: [string, string][] = []
     /** Depth first, names before parameters. */
     const walk = (node: RouteNode<To>, depth: number): To | undefined => {
-      const part = path[depth]
+      const part = node.takesRest ? undefined : path[depth]
       if (part === undefined) {
         for (const each of node.methods.keys()) allowed.add(each)
         return node.methods.get(wanted)
@@ -87,7 +100,7 @@ export class RouteTable<To> {
   }
 }
 
-const newNode = <To>(): RouteNode<To> => ({ named: new Map(), methods: new Map() })
+const newNode = <To>(): RouteNode<To> => ({ named: new Map(), methods: new Map(), takesRest: false })
 
 const named = <To>(node: RouteNode<To>, name: string): RouteNode<To> => {
   const there = node.named.get(name) ?? newNode<To>()
@@ -105,9 +118,7 @@ const other = <To>(node: RouteNode<To>, param: string): RouteNode<To> => {
  * decoded.
  */
 const pathOf = (url: string): string[] | undefined => {
-  const end = url.search(/[?#]/)
-  let path = end === -1 ? url : url.slice(0, end)
-  if (!path.startsWith('/')) path = path.replace(/^https?:\/\/[^/]*/i, '') || '/'
+  const path = rawPathOf(url)
   const parts = partsOf(path)
   if (!path.includes('%')) return parts
   try {
@@ -115,6 +126,13 @@ const pathOf = (url: string): string[] | undefined => {
   } catch {
     return undefined
   }
+}
+
+/** The path of a request's target, as it was sent. */
+export const rawPathOf = (url: string): string => {
+  const end = url.search(/[?#]/)
+  const path = end === -1 ? url : url.slice(0, end)
+  return path.startsWith('/') ? path : path.replace(/^https?:\/\/[^/]*/i, '') || '/'
 }
 
 /** The first part is the text before the first slash. If it is not empty, the target is not a path (`*`) and leads nowhere. */

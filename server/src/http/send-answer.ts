@@ -78,7 +78,11 @@ const sendWhole = (
   content: string | undefined,
   memory: ByteAccount,
 ): void => {
-  const unread = exchange.send(status, headers, content)
+  chargeUnread(exchange, memory, exchange.send(status, headers, content))
+}
+
+/** What the client has not read counts against the memory of its key until it has. */
+export const chargeUnread = (exchange: Exchange, memory: ByteAccount, unread: number): void => {
   memory.keep(unread)
   if (unread > 0) exchange.onRead = () => memory.keep(0)
 }

@@ -4,6 +4,7 @@ import { VaultError } from '../domain/errors.ts'
 import { describeError, type Log } from '../domain/log.ts'
 import type { Exchange } from './exchange.ts'
 import { asVaultError, problem, problemType } from './problem.ts'
+import type { RequestMeters } from './request-meters.ts'
 
 /** For observers in this process: a test, or a tool that traces requests. */
 const failures = channel('strongroom.request.failed')
@@ -31,7 +32,13 @@ export const problemSender = (
     log,
     headerPrefix,
     noteRefusal,
-  }: { readonly log: Log; readonly headerPrefix: string; readonly noteRefusal: () => void },
+    meters,
+  }: {
+    readonly log: Log
+    readonly headerPrefix: string
+    readonly noteRefusal: () => void
+    readonly meters?: Pick<RequestMeters, 'shed' | 'rateLimited'>
+  },
   route?: string,
 ): SendProblem => {
   const { apiKey, traceId } = ownHeaders(headerPrefix)
@@ -44,7 +51,10 @@ export const problemSender = (
   return (exchange, error) => {
     failures.publish({ error })
     const known = asVaultError(error)
-    if (known.code === 'overloaded') noteRefusal()
+    if (known.code === 'overloaded') {
+      meters?.shed.add()
+      noteRefusal()
+    } else if (known.code === 'rateLimited') meters?.rateLimited.add()
     const { status, headers, body } = problem(
       known.code === 'unauthorized' ? unauthorized : known,
       exchange.traceId,

@@ -16,6 +16,7 @@ import type { PipelineOptions } from './pipeline.ts'
 import { logAnswers, refuse, serve } from './pipeline.ts'
 import { RouteTable } from './routes.ts'
 import { problemSender } from './send-problem.ts'
+import { serveProxy } from './serve-proxy.ts'
 import { canSharePorts, requireFreePort } from './shared-port.ts'
 
 export type Address = { readonly host: string; readonly port: number; readonly isShared?: boolean }
@@ -25,6 +26,8 @@ export type HttpServer = {
   listen(address: Address): Promise<Address>
   /** Gives these certificates to new connections. Existing ones keep theirs. */
   renewTls(tls: TlsOptions): void
+  /** How many are open. */
+  readonly connections: number
   /** Answers the requests in flight, for at most the given time. */
   close(drainTimeoutMs: number): Promise<void>
 }
@@ -37,13 +40,19 @@ const acceptorsMore = 15
 
 /** The HTTP service: connections → exchanges → routes → the pipeline of an endpoint. */
 export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptions }): HttpServer => {
-  const { headerPrefix, log } = options
+  const { headerPrefix, log, meters } = options
   const sendProblem = problemSender(options)
+  const count = meters.counting('none')
   const listener = new Listener({
     ...options,
     traceHeader: ownHeaders(headerPrefix).traceId,
     serve: route(options),
-    refuse: logAnswers(log, undefined, exchange => sendProblem(exchange, new VaultError('invalidHttp'))),
+    refuse: logAnswers(log, undefined, exchange => {
+      const begunAt = performance.now()
+      sendProblem(exchange, new VaultError('invalidHttp'))
+      count(exchange, begunAt)
+    }),
+    noteMalformed: () => meters.malformed.add(),
     refuseTunnel: noTunnel,
   })
   const { server } = listener
@@ -62,6 +71,7 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
       return
     }
     options.scheduler.noteArrival()
+    meters.accepted.add()
     sockets.add(socket)
     socket.once('close', () => sockets.delete(socket))
   })
@@ -73,6 +83,9 @@ export const buildServer = (options: PipelineOptions & { readonly tls?: TlsOptio
       const { port } = server.address() as AddressInfo
       for (const acceptor of acceptors) await once(acceptor.listen({ ...options, port }), 'listening')
       return { host, port, isShared }
+    },
+    get connections() {
+      return sockets.size
     },
     renewTls: tls => {
       if (server instanceof TlsServer) server.setSecureContext(tls)
@@ -96,7 +109,11 @@ const route = (options: PipelineOptions): Serve => {
   const routes = new RouteTable<Serve>(
     (Object.keys(endpoints) as EndpointId[]).map(id => {
       const endpoint: Endpoint = endpoints[id]
-      return { ...endpoint, to: serve(options, endpoint, handlers[id] as Handle) }
+      const to =
+        id === 'invokeProxy'
+          ? serveProxy(options, endpoint)
+          : serve(options, endpoint, handlers[id] as Handle)
+      return { ...endpoint, to }
     }),
   )
   return (exchange: Exchange) => {

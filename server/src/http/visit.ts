@@ -2,6 +2,7 @@ import { apiKeyName } from '../operations/keys/authenticate.ts'
 import type { Caller, KnownCaller, Vault } from '../operations/vault/vault.ts'
 import type { ByteAccount, ByteBudget } from '../scheduling/byte-budget.ts'
 import type { Scheduler, Work } from '../scheduling/scheduler.ts'
+import type { Trace } from '../telemetry/traces.ts'
 import type { Exchange } from './exchange.ts'
 
 export type VisitOptions = {
@@ -23,6 +24,10 @@ const namesOfHeaders = new WeakMap<object, string>()
 export class Visit {
   readonly work: Work
   memory: ByteAccount
+  /** What it does, if it is traced. */
+  trace: Trace | undefined = undefined
+  /** For requests that it leads to, traced or not. */
+  traceparent: string | undefined = undefined
   /** Who calls, once the key is known. */
   caller: Caller | undefined
   /** Whether there is room in memory for the body that it announces. */

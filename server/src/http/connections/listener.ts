@@ -25,6 +25,7 @@ export class Listener {
     /** Answers a request that Node accepts although it is not HTTP/1 or does not name one host. */
     readonly refuse: (exchange: Exchange) => void
     readonly refuseTunnel: () => VaultError
+    readonly noteMalformed?: () => void
     /** Milliseconds of a monotonic clock. */
     readonly now?: () => number
     /** Without the strict reader, Node reads everything. Tests compare the two. */

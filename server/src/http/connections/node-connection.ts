@@ -22,6 +22,8 @@ type ReaderOptions = {
   readonly serve: (exchange: NodeExchange) => void
   /** Makes the refusal of CONNECT, which names a host to tunnel to, not a path of ours. */
   readonly refuseTunnel: () => VaultError
+  /** Called for what never became a request. */
+  readonly noteMalformed?: () => void
   readonly now: () => number
 }
 
@@ -286,7 +288,10 @@ class NodeConnection extends Duplex {
     if (this.#isIncomplete) {
       this.#latest?.exchange.failBody(asVaultError(error, 'invalidHttp'))
       this.#afterAnswers(() => this.destroySoon())
-    } else this.#afterAnswers(() => refuseRaw(error, this, this.#options.headerPrefix, sentTraceId))
+    } else {
+      this.#options.noteMalformed?.()
+      this.#afterAnswers(() => refuseRaw(error, this, this.#options.headerPrefix, sentTraceId))
+    }
   }
 
   #afterAnswers(act: () => void): void {

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { VaultError } from '../../domain/errors.ts'
+import type { HeaderPair } from '../../domain/proxying/sent-headers.ts'
 import type { AnswerHeaders, AnswerStream, Exchange } from '../exchange.ts'
 import { drained, traceId } from '../exchange.ts'
 import { bodyBytes } from './body-bytes.ts'
@@ -18,6 +19,7 @@ type Connection = {
 export class NodeExchange implements Exchange {
   readonly traceId: string
   params: Readonly<Record<string, string>> = {}
+  status: number | undefined = undefined
   corsHeaders: Readonly<Record<string, string>> | undefined = undefined
   onGone: (() => void) | undefined = undefined
   onRead: (() => void) | undefined = undefined
@@ -49,6 +51,14 @@ export class NodeExchange implements Exchange {
 
   get headers(): IncomingHttpHeaders {
     return this.#request.headers
+  }
+
+  get headerPairs(): readonly HeaderPair[] {
+    const { rawHeaders } = this.#request
+    const pairs: [string, string][] = []
+    for (let at = 0; at + 1 < rawHeaders.length; at += 2)
+      pairs.push([rawHeaders[at] ?? '', rawHeaders[at + 1] ?? ''])
+    return pairs
   }
 
   get bodyBytes(): number {
@@ -86,9 +96,21 @@ export class NodeExchange implements Exchange {
   send(status: number, headers: AnswerHeaders, content?: string): number {
     this.#begin(status, headers)
     this.#response.end(content)
+    return this.#unread()
+  }
+
+  #unread(): number {
     const { bytesUnread } = this.#connection
     if (bytesUnread > 0) this.#response.once('close', () => this.onRead?.())
     return bytesUnread
+  }
+
+  sendOn(status: number, headers: readonly HeaderPair[], body: Buffer): number {
+    const isLast = this.#connection.endsWith(this)
+    const all = isLast ? [...headers, ['Connection', 'close'] as const] : headers
+    this.#response.writeHead(status, all.flat())
+    this.#response.end(body)
+    return this.#unread()
   }
 
   stream(status: number, headers: AnswerHeaders): AnswerStream {
@@ -112,5 +134,6 @@ export class NodeExchange implements Exchange {
     // While the service stops, an answer must close its connection, which would otherwise be kept alive.
     const isLast = this.#connection.endsWith(this)
     this.#response.writeHead(status, isLast ? { ...headers, Connection: 'close' } : headers)
+    this.status = status
   }
 }

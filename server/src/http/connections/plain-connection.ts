@@ -72,7 +72,7 @@ export class PlainConnection {
   }
 
   /** Writes the end of an answer. Returns how many bytes the client has not read yet. */
-  end(text: string): number {
+  end(text: string | Buffer): number {
     const socket = this.#socket
     if (socket.destroyed) return 0
     if (this.isLast) {

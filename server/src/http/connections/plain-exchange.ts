@@ -1,3 +1,4 @@
+import type { HeaderPair } from '../../domain/proxying/sent-headers.ts'
 import type { AnswerHeaders, AnswerStream, Exchange } from '../exchange.ts'
 import { traceId } from '../exchange.ts'
 import type { PlainRequest } from './plain-request.ts'
@@ -14,7 +15,7 @@ type Connection = {
   /** Resolves when more may follow, or the client has left. */
   write(text: string): Promise<void>
   /** Returns how many bytes wait for the client. */
-  end(text: string): number
+  end(text: string | Buffer): number
   destroy(): void
 }
 
@@ -26,6 +27,7 @@ export class PlainExchange implements Exchange {
   readonly bodyBytes: number
   readonly traceId: string
   params: Readonly<Record<string, string>> = {}
+  status: number | undefined = undefined
   corsHeaders: Readonly<Record<string, string>> | undefined = undefined
   onGone: (() => void) | undefined = undefined
   onRead: (() => void) | undefined = undefined
@@ -64,6 +66,12 @@ export class PlainExchange implements Exchange {
     return this.#connection.end(this.#head(status, headers) + content)
   }
 
+  sendOn(status: number, headers: readonly HeaderPair[], body: Buffer): number {
+    const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')
+    const head = this.#head(status, {}, lines, !hasDate(headers))
+    return this.#connection.end(Buffer.concat([Buffer.from(head, 'latin1'), body]))
+  }
+
   stream(status: number, headers: AnswerHeaders): AnswerStream {
     const connection = this.#connection
     const head = this.#head(status, { ...headers, 'transfer-encoding': 'chunked' })
@@ -87,18 +95,27 @@ export class PlainExchange implements Exchange {
     this.#connection.destroy()
   }
 
-  #head(status: number, headers: AnswerHeaders): string {
+  get headerPairs(): readonly HeaderPair[] {
+    return Object.entries(this.headers)
+  }
+
+  #head(status: number, headers: AnswerHeaders, lines = '', needsDate = true): string {
     if (this.#state !== 'worked on') throw new Error('a request is answered twice')
     const { isLast, keepAliveSeconds } = this.#connection
-    let head = `HTTP/1.1 ${status} ${reasons[status]}\r\n`
+    let head = `HTTP/1.1 ${status} ${reasons[status] ?? ''}\r\n${lines}`
     for (const name in headers) head += `${name}: ${requirePrintable(headers[name])}\r\n`
+    if (needsDate) head += `Date: ${date()}\r\n`
     head += isLast
-      ? `Date: ${date()}\r\nConnection: close\r\n\r\n`
-      : `Date: ${date()}\r\nConnection: keep-alive\r\nKeep-Alive: timeout=${keepAliveSeconds}\r\n\r\n`
+      ? `Connection: close\r\n\r\n`
+      : `Connection: keep-alive\r\nKeep-Alive: timeout=${keepAliveSeconds}\r\n\r\n`
     this.#state = 'answered'
+    this.status = status
     return head
   }
 }
+
+const hasDate = (headers: readonly HeaderPair[]): boolean =>
+  headers.some(([name]) => name.toLowerCase() === 'date')
 
 const unprintable = /[^\x20-\x7e]/
 

@@ -413,7 +413,7 @@ for (const wire of wires)
         { name: 'whose request is still worked on stays open', send: get('/held'), isEnded: false },
       ]
       for (const { name, send, isEnded } of idle)
-        test(`a connection ${name} when nothing has moved on it for longer than Keep-Alive announced (docs/operating.md)`, async () => {
+        test(`a connection ${name} when nothing has moved on it for longer than Keep-Alive announced (docs/running.md)`, async () => {
           const { answerHeld } = holding(listening)
           const { client, served } = await listening.open()
           assert.equal(served.timeout, pace.idleMs + pace.idleGraceMs)
@@ -435,7 +435,7 @@ for (const wire of wires)
         ['half a body', `${head('POST /a', 'Content-Length: 9')}{`],
         ['half a chunk', `${head('POST /a', 'Transfer-Encoding: chunked')}9\r\n{`],
       ] as const)
-        test(`a request has a minute to arrive; ${what} is then refused with 408 (docs/operating.md)`, async () => {
+        test(`a request has a minute to arrive; ${what} is then refused with 408 (docs/running.md)`, async () => {
           const { client, served } = await listening.openWith(get('/before'), bytes)
           const got = reading(client)
           await until(() => served.bytesRead >= get('/before').length + bytes.length)
@@ -455,7 +455,7 @@ for (const wire of wires)
           assert.deepEqual(statuses(got.text).at(-1), 408)
         })
 
-      test('the minute of a request begins when its first byte comes, however long the one before it took (docs/operating.md)', async () => {
+      test('the minute of a request begins when its first byte comes, however long the one before it took (docs/running.md)', async () => {
         const { answerHeld } = holding(listening)
         const { client } = await listening.openWith(get('/held') + get('/late').slice(0, -2))
         const got = reading(client)

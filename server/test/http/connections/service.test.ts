@@ -162,7 +162,7 @@ onSqliteAlone('a service that stops', 'storage makes no difference', started => 
     [201, '{"type":"token","data":"x"}'],
     [400, '{"type":"none","data":"x"}'],
   ] as const)
-    test(`an answer of a service that stops says that its connection closes (${status}) (docs/operating.md)`, async () => {
+    test(`an answer of a service that stops says that its connection closes (${status}) (docs/running.md)`, async () => {
       const { keys } = await started().tenant({ owner })
       const { hostname, port } = new URL(started().baseUrl)
       const socket = connect(Number(port), hostname)
