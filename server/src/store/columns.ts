@@ -4,6 +4,7 @@ import type {
   ApiKeyRow,
   ApplicationRow,
   Counter,
+  DeliveryRow,
   IndexEntry,
   KeyRow,
   LogBlockRow,
@@ -13,6 +14,7 @@ import type {
   LogOwnerRow,
   LogTreeRow,
   MatchRow,
+  ResourceRow,
   ResultRow,
   TenantRow,
   TokenRow,
@@ -136,6 +138,22 @@ export const apiKeyRow = (row: Columns): ApiKeyRow => ({
 export const usedApiKeyRow = (row: Columns): UsedApiKeyRow => ({
   ...apiKeyRow(row),
   lastUsedAt: shownInstant(row.last_used_at),
+})
+
+export const resourceRow = (row: Columns): ResourceRow => ({
+  tenant: integer(row.tenant),
+  kind: text(row.kind),
+  id: text(row.resource_id),
+  hash: row.hash === null || row.hash === undefined ? null : bytes(row.hash),
+  sealed: bytes(row.sealed),
+})
+
+export const deliveryRow = (row: Columns): DeliveryRow => ({
+  tenant: integer(row.tenant),
+  webhookId: text(row.webhook_id),
+  id: text(row.delivery_id),
+  dueAt: optionalInteger(row.due_at),
+  sealed: bytes(row.sealed),
 })
 
 export const resultRow = (row: Columns): ResultRow => ({

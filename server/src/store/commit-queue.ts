@@ -1,3 +1,4 @@
+import { type CommitMeters, Telemetry } from '../telemetry/telemetry.ts'
 import { FairQueue } from './fair-queue.ts'
 import { StoreOverloadedError, StoreUnavailableError } from './port.ts'
 import { type Outcome, type WriteSet, weightOf } from './write-set.ts'
@@ -11,6 +12,7 @@ export type CommitBatch = (sets: readonly WriteSet[], position: number) => Promi
 type QueuedSet = {
   readonly set: WriteSet
   readonly isHeavy: boolean
+  readonly since: number
   readonly resolve: (outcome: Outcome) => void
   readonly reject: (error: Error) => void
   isTaken: boolean
@@ -35,16 +37,24 @@ export class CommitQueue {
   /** The batches in flight. */
   readonly #batches: (Promise<void> | undefined)[]
   readonly #oneTenant: boolean
+  readonly #meters: ReturnType<typeof queueMeters>
   readonly #waiting = new FairQueue<QueuedSet>()
+  #waitingSets = 0
   /** Whether a batch in flight holds a set larger than a batch. At most one does, so that others can follow. */
   #hasHeavyBatch = false
 
   /** With `oneTenant`, a batch holds sets of a single tenant, so a sharded database commits it on one shard. */
   constructor(
     commit: CommitBatch,
-    { inFlightMax = 1, oneTenant = false }: { inFlightMax?: number; oneTenant?: boolean } = {},
+    {
+      inFlightMax = 1,
+      oneTenant = false,
+      meters = new Telemetry().commits,
+    }: { inFlightMax?: number; oneTenant?: boolean; meters?: CommitMeters | undefined } = {},
   ) {
     this.#commit = commit
+    this.#meters = queueMeters(meters)
+    this.#meters.waiting.set(0)
     this.#batches = Array.from({ length: inFlightMax }, () => undefined)
     this.#oneTenant = oneTenant
   }
@@ -58,9 +68,11 @@ export class CommitQueue {
       const weight = weightOf(set)
       const own = this.#waiting.weightOf(set.tenant)
       if (own > 0 && own + weight > Math.max(batchWeight, waitingWeight - this.#waiting.weight))
-        throw new StoreOverloadedError()
+        throw this.#refusal()
       const isHeavy = weight > batchWeight
-      this.#waiting.add(set.tenant, { set, isHeavy, resolve, reject, isTaken: false }, weight)
+      const queued = { set, isHeavy, since: performance.now(), resolve, reject, isTaken: false }
+      this.#waiting.add(set.tenant, queued, weight)
+      this.#meters.waiting.set(++this.#waitingSets)
       const idle = this.#batches.indexOf(undefined)
       if (idle >= 0) void this.#run(idle)
     })
@@ -95,23 +107,56 @@ export class CommitQueue {
     })
     if (batch.length === 0) return
     const isHeavy = batch.some(queued => queued.isHeavy)
-    for (const queued of batch) queued.isTaken = true
+    const sentAt = performance.now()
+    for (const queued of batch) {
+      queued.isTaken = true
+      this.#meters.wait.observeMs(sentAt - queued.since)
+    }
+    this.#waitingSets -= batch.length
+    this.#meters.waiting.set(this.#waitingSets)
+    this.#meters.sets.observe(batch.length)
     if (isHeavy) this.#hasHeavyBatch = true
     try {
       const results = await this.#commit(
         batch.map(({ set }) => set),
         position,
       )
-      batch.forEach(({ resolve, reject }, index) => {
-        const result = results[index] ?? { failed: 'the set was not answered' }
-        if ('failed' in result) reject(new StoreUnavailableError(notStored, { outage: result.failed }))
-        else resolve(result)
-      })
+      this.#meters.duration.observeMs(performance.now() - sentAt)
+      for (const [index, queued] of batch.entries()) this.#answer(queued, results[index])
     } catch (error) {
+      this.#meters.failed.add(batch.length)
       for (const { reject } of batch) reject(new StoreUnavailableError(notStored, { cause: error }))
     }
     if (isHeavy) this.#hasHeavyBatch = false
   }
+
+  #answer(
+    { resolve, reject }: QueuedSet,
+    result: BatchResult = { failed: 'the set was not answered' },
+  ): void {
+    if ('failed' in result) {
+      this.#meters.failed.add()
+      reject(new StoreUnavailableError(notStored, { outage: result.failed }))
+      return
+    }
+    if (!result.committed) this.#meters.conflicts.add()
+    resolve(result)
+  }
+
+  #refusal(): StoreOverloadedError {
+    this.#meters.refused.add()
+    return new StoreOverloadedError()
+  }
 }
+
+const queueMeters = (meters: CommitMeters) => ({
+  sets: meters.histogram('sets'),
+  duration: meters.histogram('duration'),
+  wait: meters.histogram('wait'),
+  waiting: meters.gauge('waiting'),
+  conflicts: meters.counter('conflicts'),
+  failed: meters.counter('failed'),
+  refused: meters.counter('refused'),
+})
 
 const notStored = 'the write was not stored'

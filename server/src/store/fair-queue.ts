@@ -18,6 +18,11 @@ export class FairQueue<T> {
   /** How much the tenant that was served last had been served before that. */
   #reached = 0
   #weight = 0
+  #length = 0
+
+  get length(): number {
+    return this.#length
+  }
 
   /** The weight of everything that is waiting. */
   get weight(): number {
@@ -42,26 +47,49 @@ export class FairQueue<T> {
     line.last = item
     line.weight += weight
     this.#weight += weight
+    this.#length++
   }
 
   /**
    * Takes the next items, up to a total weight. An item heavier than that is taken alone. With `onlyLight` it stays, and so does all
-   * that is behind it in its line. With `oneTenant`, takes from one line only.
+   * that is behind it in its line. With `oneTenant`, takes from one line only; the lines of tenants in `but` stay as they are.
    */
   take(
     weightMax: number,
-    { oneTenant = false, onlyLight = false }: { oneTenant?: boolean; onlyLight?: boolean } = {},
+    {
+      oneTenant = false,
+      onlyLight = false,
+      countMax = Number.POSITIVE_INFINITY,
+      but,
+    }: {
+      oneTenant?: boolean
+      onlyLight?: boolean
+      countMax?: number
+      but?: { has(tenant: number): boolean }
+    } = {},
   ): T[] {
     const taken: T[] = []
     let left = weightMax
-    let line = this.#next(onlyLight ? weightMax : Number.POSITIVE_INFINITY)
-    while (line?.first !== undefined && (taken.length === 0 || line.first.weight <= left)) {
+    let line = this.#next(onlyLight ? weightMax : Number.POSITIVE_INFINITY, but)
+    while (
+      line?.first !== undefined &&
+      taken.length < countMax &&
+      (taken.length === 0 || line.first.weight <= left)
+    ) {
       left -= line.first.weight
       taken.push(this.#takeFirst(line, line.first))
-      if (!oneTenant) line = this.#next(weightMax)
+      if (!oneTenant) line = this.#next(weightMax, but)
     }
     for (const [tenant, { first, served }] of this.#lines)
       if (first === undefined && served <= this.#reached) this.#lines.delete(tenant)
+    return taken
+  }
+
+  /** Takes the first items of each line for which this holds. */
+  takeWhile(holds: (value: T) => boolean): T[] {
+    const taken: T[] = []
+    for (const line of this.#lines.values())
+      while (line.first !== undefined && holds(line.first.value)) taken.push(this.#unlink(line, line.first))
     return taken
   }
 
@@ -76,19 +104,24 @@ export class FairQueue<T> {
   }
 
   #takeFirst(line: Line<T>, item: Item<T>): T {
+    this.#reached = Math.max(this.#reached, line.served)
+    line.served += item.weight
+    return this.#unlink(line, item)
+  }
+
+  #unlink(line: Line<T>, item: Item<T>): T {
     line.first = item.next
     if (item.next === undefined) line.last = undefined
     line.weight -= item.weight
     this.#weight -= item.weight
-    this.#reached = Math.max(this.#reached, line.served)
-    line.served += item.weight
+    this.#length--
     return item.value
   }
 
-  #next(weightMax: number): Line<T> | undefined {
+  #next(weightMax: number, but?: { has(tenant: number): boolean }): Line<T> | undefined {
     let next: Line<T> | undefined
-    for (const line of this.#lines.values())
-      if (line.first !== undefined && line.first.weight <= weightMax)
+    for (const [tenant, line] of this.#lines)
+      if (line.first !== undefined && line.first.weight <= weightMax && !but?.has(tenant))
         if (next === undefined || line.served < next.served) next = line
     return next
   }

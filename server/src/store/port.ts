@@ -5,6 +5,7 @@ import type {
   ApiKeyRow,
   ApplicationRow,
   Counter,
+  DeliveryRow,
   IndexEntry,
   KeyRow,
   LeaseRow,
@@ -16,6 +17,8 @@ import type {
   LogTreeRow,
   MatchRow,
   NewTenant,
+  ResourceKind,
+  ResourceRow,
   ResultRow,
   TenantRow,
   TokenRow,
@@ -37,7 +40,16 @@ export type Store = StandaloneWrites & {
 
   getToken(tenant: number, id: string): Promise<TokenRow | undefined>
   /** Tokens and their transient fields, all read at one moment: a change between two reads would mix old and new. */
-  getTokens(tenant: number, ids: readonly string[]): Promise<{ rows: TokenRow[]; transients: TransientRow[] }>
+  getTokens(tenant: number, ids: readonly string[]): Promise<TokensWithTransients>
+  /**
+   * The same, as long as the sealed bytes of the tokens are no more than this; else how many they are, and memory has held no more
+   * than that of them. Each id is given once.
+   */
+  getTokensUpTo(
+    tenant: number,
+    ids: readonly string[],
+    sealedBytesMax: number,
+  ): Promise<TokensWithTransients | { readonly sealedBytes: number }>
   /** Newest first, ties by id. */
   listTokens(query: TokenQuery, page: { offset: number; limit: number }, turns?: Turns): Promise<TokenRow[]>
   countTokens(query: TokenQuery, turns?: Turns): Promise<number>
@@ -80,6 +92,16 @@ export type Store = StandaloneWrites & {
   /** What a background job recorded for the tenant under this name. */
   getReport(tenant: number, name: string): Promise<Uint8Array | undefined>
 
+  /** What is kept about the deliveries of a webhook: how far it has come (the empty id), or one event. */
+  getDelivery(tenant: number, webhookId: string, id: string): Promise<DeliveryRow | undefined>
+  /** By id, those of events after this one. */
+  listDeliveries(tenant: number, webhookId: string, after: string, limit: number): Promise<DeliveryRow[]>
+  countDeliveries(tenant: number, webhookId: string): Promise<number>
+  /** Longest due first. */
+  listDueDeliveries(tenant: number, webhookId: string, now: number, limit: number): Promise<DeliveryRow[]>
+  /** The webhooks about whose deliveries something is kept, whether or not they exist. */
+  listDeliveryOwners(tenant: number): Promise<string[]>
+
   /**
    * Blocks of a log: for each cursor those of its writer that hold records from that number on, in order; backwards those that hold
    * records below it, newest first. At most `limit` blocks per writer. A block that was committed late is never behind a cursor (L3).
@@ -112,6 +134,15 @@ export type Store = StandaloneWrites & {
   listApiKeys(tenant: number): Promise<UsedApiKeyRow[]>
   /** Finds only keys that have not expired. */
   findApiKey(hash: Uint8Array, now: number): Promise<ApiKeyRow | undefined>
+  listResources(tenant: number): Promise<ResourceRow[]>
+  findResource(kind: ResourceKind, hash: Uint8Array): Promise<ResourceRow | undefined>
+  /** The tenants that have a resource of this kind, by number. */
+  listResourceOwners(kind: ResourceKind): Promise<number[]>
+  /** When the next API key expires after `now`, and how many do until `soon`. */
+  keyExpiries(
+    now: number,
+    soon: number,
+  ): Promise<{ readonly next: number | undefined; readonly soon: number }>
   /**
    * Grows whenever grants or a tenant's keys may have changed, in this process or another. It is asked before each use
    * of a cached grant, so it answers at once.
@@ -123,6 +154,8 @@ export type Store = StandaloneWrites & {
   time(): Promise<number | undefined>
   close(): Promise<void>
 }
+
+export type TokensWithTransients = { rows: TokenRow[]; transients: TransientRow[] }
 
 /**
  * A long read calls this between its parts, so that other work can run; the scheduler's `Work` implements it. Without it, a read
@@ -164,9 +197,11 @@ export type StandaloneWrites = {
   replaceKey(owner: KeyOwner, before: KeyRow, wrapped: Uint8Array): Promise<boolean>
   /**
    * No seal covers a tenant's revision, its counters and the engine's own numbers. This replaces numbers that the vault never writes
-   * by usable ones: the revision starts again, and a counter gets a wrong value, which a verification finds.
+   * by usable ones: the revision starts again, and a counter gets a wrong value, which a verification finds. It also raises the heads
+   * of the log that are below what the log, its tree or a checkpoint has, so that no number of a record is given twice, and returns
+   * how many.
    */
-  mendNumbers(tenant: number): Promise<void>
+  mendNumbers(tenant: number): Promise<number>
   /** Records when keys were last used; the later time wins. */
   noteKeyUse(uses: readonly { hash: Uint8Array; at: number }[]): Promise<void>
 

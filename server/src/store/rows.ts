@@ -83,6 +83,29 @@ export type ApiKeyRow = {
 /** The time of last use is written lazily and not sealed: a hint for people, never a reason to grant access. */
 export type UsedApiKeyRow = ApiKeyRow & { readonly lastUsedAt: number | null }
 
+export type ResourceKind = 'proxy' | 'webhook'
+
+/** Something that a tenant has set up. A proxy is found by the keyed hash of its key; a webhook has none. */
+export type ResourceRow = {
+  readonly tenant: number
+  /** A `ResourceKind`, which whoever opens the row checks. */
+  readonly kind: string
+  readonly id: string
+  readonly hash: Uint8Array | null
+  readonly sealed: Uint8Array
+}
+
+/** What is kept about the deliveries of a webhook (E4): how far it has come, and each event that could not be delivered at first. */
+export type DeliveryRow = {
+  readonly tenant: number
+  readonly webhookId: string
+  /** The id of an event; empty for how far the webhook has come. */
+  readonly id: string
+  /** When it is to be attempted again; null if it is not. Not sealed. */
+  readonly dueAt: number | null
+  readonly sealed: Uint8Array
+}
+
 /** The kept answer to a request with an idempotency key. */
 export type ResultRow = {
   readonly tenant: number

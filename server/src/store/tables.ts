@@ -67,6 +67,12 @@ export const tables: readonly Table[] = [
     holds: 'access',
   },
   {
+    name: 'resources',
+    columns: { tenant: 'integer', kind: 'text', resource_id: 'text', hash: 'bytes?', sealed: 'bytes' },
+    key: 'tenant, kind, resource_id',
+    holds: 'access',
+  },
+  {
     name: 'key_uses',
     columns: { tenant: 'integer', hash: 'bytes', last_used_at: 'integer' },
     key: 'tenant, hash',
@@ -108,6 +114,18 @@ export const tables: readonly Table[] = [
     name: 'reports',
     columns: { tenant: 'integer', name: 'text', sealed: 'bytes' },
     key: 'tenant, name',
+    holds: 'content',
+  },
+  {
+    name: 'deliveries',
+    columns: {
+      tenant: 'integer',
+      webhook_id: 'text',
+      delivery_id: 'text',
+      due_at: 'integer?',
+      sealed: 'bytes',
+    },
+    key: 'tenant, webhook_id, delivery_id',
     holds: 'content',
   },
   {

@@ -1,8 +1,11 @@
 import type {
   ApiKeyRow,
+  DeliveryRow,
   IndexedToken,
   IndexTerm,
   KeyRow,
+  ResourceKind,
+  ResourceRow,
   ResultRow,
   TokenRow,
   TransientRow,
@@ -70,6 +73,13 @@ export type GuardedChange =
   | { readonly kind: 'reviseTenant'; readonly ifRevision: number }
   /** Keeps the answer for an idempotency key that has none, or whose previous answer has expired at `now`. */
   | { readonly kind: 'keepResult'; readonly row: WithoutTenant<ResultRow>; readonly now: number }
+  /** Replaces a report that holds these sealed bytes, or with null makes one that does not exist. */
+  | {
+      readonly kind: 'replaceReport'
+      readonly name: string
+      readonly sealed: Uint8Array
+      readonly ifSealed: Uint8Array | null
+    }
 
 /** Applied once every condition has held. */
 export type Effect =
@@ -86,6 +96,12 @@ export type Effect =
       readonly counter: string
     }
   | { readonly kind: 'putReport'; readonly name: string; readonly sealed: Uint8Array }
+  | { readonly kind: 'putDelivery'; readonly row: WithoutTenant<DeliveryRow> }
+  /** Has it attempted at this time, if it still waits. */
+  | { readonly kind: 'hastenDelivery'; readonly webhookId: string; readonly id: string; readonly at: number }
+  | { readonly kind: 'dropDelivery'; readonly webhookId: string; readonly id: string }
+  /** All that is kept about the deliveries of a webhook. */
+  | { readonly kind: 'dropDeliveries'; readonly webhookId: string }
   | { readonly kind: 'putTenant'; readonly sealed: Uint8Array }
   /** The tenant and its keys are gone at once; its tokens are removed later (`purgeDeadTenants`). */
   | { readonly kind: 'deleteTenant' }
@@ -93,6 +109,8 @@ export type Effect =
   | { readonly kind: 'deleteApplication'; readonly id: string }
   | { readonly kind: 'putApiKey'; readonly row: WithoutTenant<ApiKeyRow> }
   | { readonly kind: 'deleteApiKey'; readonly applicationId: string; readonly id: string }
+  | { readonly kind: 'putResource'; readonly row: WithoutTenant<ResourceRow> }
+  | { readonly kind: 'deleteResource'; readonly of: ResourceKind; readonly id: string }
 
 export type CounterMove = { readonly name: string; readonly by: number; readonly at?: number }
 
@@ -104,6 +122,7 @@ const conflicts = [
   'tenantRevised',
   'keyExists',
   'resultKept',
+  'reportChanged',
 ] as const
 
 /** Why a set was dropped; nothing of it was written. */

@@ -5,6 +5,7 @@ import { openPostgres } from '../../src/store/postgres/postgres-store.ts'
 import { accessTables, contentTables, evidenceTables, logTables } from '../../src/store/tables.ts'
 import { citusServers } from '../rig/citus-cluster.ts'
 import { type Engine, engines } from '../rig/engines.ts'
+import { becomeLaterRelease } from '../rig/later-migration.ts'
 import { emptyDatabase, settingsOf } from '../rig/postgres-databases.ts'
 import { assertRefused, Site } from '../rig/program.ts'
 import { owner, TestVault } from '../rig/test-vault.ts'
@@ -144,29 +145,64 @@ describe('a vault distributed over Citus', () => {
     assert.equal((await deletion).status, 204)
     assert.equal((await vault.get('/tokens', keys.owner)).status, 401)
     await vault.service.jobTimer.runAll()
-    for (const table of [...byTenant, 'tenant_keys', 'applications', 'api_keys'])
+    for (const table of [
+      ...contentTables.map(({ name }) => name),
+      'tenant_keys',
+      'applications',
+      'api_keys',
+      'resources',
+    ])
       assert.deepEqual(await query(`SELECT FROM ${table} WHERE tenant = $1`, [tenant]), [], table)
   })
 
+  for (const mode of ['block_writes', 'force_logical'])
+    test(`while shards move (${mode}) every answered write is there at once, and none twice (C27.1)`, async () => {
+      const { tenantId, keys } = await vault.tenant(applications)
+      const tenant = await vault.tenantNumber(tenantId)
+      const placeOf = async () => {
+        const [place] = await query(
+          `SELECT s.shardid AS shard, n.nodeport AS port FROM pg_dist_placement s JOIN pg_dist_node n USING (groupid)
+           WHERE shardid = get_shard_id_for_distribution_column('tokens', $1::bigint)`,
+          [tenant],
+        )
+        return place as { shard: string; port: number }
+      }
+      let isOver = false
+      const ids: string[] = []
+      const writers = Array.from({ length: 4 }, async () => {
+        for (let n = 0; !isOver; n++) {
+          const made = await vault.post('/tokens', keys.owner, { type: 'token', data: n })
+          if (made.status === 503) continue
+          assert.equal(made.status, 201)
+          ids.push(made.body.id)
+          const read = await vault.get(`/tokens/${made.body.id}`, keys.owner)
+          assert.ok(read.status === 503 || read.body.data === n, read.text)
+        }
+      })
+      const ports = citusServers.slice(1).map(server => Number(new URL(server).port))
+      for (let move = 0; move < 2; move++) {
+        const { shard, port } = await placeOf()
+        const other = ports.find(candidate => candidate !== port)
+        await query(
+          `SELECT citus_move_shard_placement($1::bigint, '127.0.0.1', $2::int, '127.0.0.1', $3::int, $4::citus.shard_transfer_mode)`,
+          [shard, port, other, mode],
+        )
+        assert.equal((await placeOf()).port, other)
+        await vault.create(keys.owner, { type: 'token', data: 'after a move' })
+      }
+      isOver = true
+      await Promise.all(writers)
+      assert.ok(ids.length > 0)
+      for (const id of ids) assert.equal((await vault.get(`/tokens/${id}`, keys.owner)).status, 200)
+      const usage = await vault.get('/tokens?size=1', keys.owner)
+      assert.equal(usage.body.pagination.total_items, ids.length + 2)
+    })
+
   test('a later migration runs on a distributed schema and keeps it distributed (C35)', async () => {
-    const functions = await query(
-      "SELECT oid::regprocedure::text AS name FROM pg_proc WHERE proname ~ '_[23]$' AND pronamespace = 'public'::regnamespace",
-    )
-    beforeOpening = async () => {
-      for (const { name } of functions) await query(`DROP FUNCTION ${name}`)
-      await query('DROP TABLE reports')
-      await query('CREATE TABLE reports (tenant bigint, name text, sealed bytea, PRIMARY KEY (tenant, name))')
-      // The index is dropped with the column.
-      await query('ALTER TABLE terms DROP COLUMN signature')
-      await query(
-        'CREATE UNIQUE INDEX terms_key ON terms (tenant, term, created_at, token_id DESC) INCLUDE (expires_at, tag)',
-      )
-      await query('DELETE FROM migrations WHERE number > 1')
-    }
+    const undo = becomeLaterRelease()
+    after(undo)
     await vault.restart()
-    beforeOpening = async () => {}
-    const [spread] = await query("SELECT FROM pg_dist_partition WHERE logicalrelid = 'reports'::regclass")
-    assert.ok(spread)
+    assert.equal((await query("SELECT to_regclass('later')::text AS name"))[0]?.name, 'later')
     const delegated = await query(
       `SELECT p.proname AS name FROM pg_dist_object o JOIN pg_proc p ON p.oid = o.objid
        WHERE o.distribution_argument_index = 0 ORDER BY 1`,

@@ -80,7 +80,7 @@ describe('connections to PostgreSQL', () => {
     assert.deepEqual(found, [{ transaction_isolation: 'read committed' }])
   })
 
-  test('the password is what the file holds when a connection is opened, without the end of its line (docs/operating.md)', async () => {
+  test('the password is what the file holds when a connection is opened, without the end of its line (docs/running.md)', async () => {
     const { address, ...settings } = settingsOf(await databaseOf(path))
     const { password, ...withoutPassword } = address
     assert.ok(password)

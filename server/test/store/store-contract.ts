@@ -1,5 +1,6 @@
 import { describe } from 'node:test'
 import { commitContract } from './contract/commits.ts'
+import { deliveryContract } from './contract/deliveries.ts'
 import { fairnessContract } from './contract/fairness.ts'
 import { grantContract } from './contract/grants.ts'
 import { idContract } from './contract/ids.ts'
@@ -23,6 +24,7 @@ export const storeContract = (name: string, open: OpenStore): void => {
     queryModelContract(open)
     signatureContract(open)
     resultContract(open)
+    deliveryContract(open)
     grantContract(open)
     scanContract(open)
     upkeepContract(open)

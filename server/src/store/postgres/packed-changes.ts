@@ -119,6 +119,17 @@ const guardedRow = (change: GuardedChange): [kind: string, row: Row] => {
         },
       ]
     }
+    case 'replaceReport': {
+      const { name, sealed, ifSealed } = change
+      return [
+        change.kind,
+        {
+          name: text(name),
+          sealed: bytes(sealed),
+          if_sealed: ifSealed === null ? null : bytes(ifSealed),
+        },
+      ]
+    }
   }
 }
 
@@ -165,6 +176,27 @@ const effectRow = (effect: Effect): [kind: string, row: Row] => {
     }
     case 'putReport':
       return [effect.kind, { name: text(effect.name), sealed: bytes(effect.sealed) }]
+    case 'putDelivery': {
+      const { webhookId, id, dueAt, sealed } = effect.row
+      return [
+        effect.kind,
+        {
+          webhook_id: text(webhookId),
+          delivery_id: text(id),
+          due_at: integer(dueAt),
+          sealed: bytes(sealed),
+        },
+      ]
+    }
+    case 'hastenDelivery':
+      return [
+        effect.kind,
+        { webhook_id: text(effect.webhookId), delivery_id: text(effect.id), at: integer(effect.at) },
+      ]
+    case 'dropDelivery':
+      return [effect.kind, { webhook_id: text(effect.webhookId), delivery_id: text(effect.id) }]
+    case 'dropDeliveries':
+      return [effect.kind, { webhook_id: text(effect.webhookId) }]
     case 'putTenant':
       return [effect.kind, { sealed: bytes(effect.sealed) }]
     case 'deleteTenant':
@@ -188,6 +220,20 @@ const effectRow = (effect: Effect): [kind: string, row: Row] => {
     }
     case 'deleteApiKey':
       return [effect.kind, { application_id: text(effect.applicationId), id: text(effect.id) }]
+    case 'putResource': {
+      const { kind, id, hash, sealed } = effect.row
+      return [
+        effect.kind,
+        {
+          kind: text(kind),
+          id: text(id),
+          hash: hash === null ? null : bytes(hash),
+          sealed: bytes(sealed),
+        },
+      ]
+    }
+    case 'deleteResource':
+      return [effect.kind, { kind: text(effect.of), id: text(effect.id) }]
   }
 }
 

@@ -1,11 +1,13 @@
 import type pg from 'pg'
+import type { CommitMeters } from '../../telemetry/telemetry.ts'
 import { CommitQueue } from '../commit-queue.ts'
 import type { Neighbours, Store } from '../port.ts'
 import { sharedReads } from '../sql/shared-reads.ts'
-import { changesGrants } from '../write-set.ts'
+import { changesGrants, type WriteSet } from '../write-set.ts'
 import { accessReads } from './access-reads.ts'
 import { BatchWriter } from './batch-writer.ts'
 import type { ConnectionSettings } from './client-config.ts'
+import { Cluster } from './cluster.ts'
 import { Connection } from './connection.ts'
 import { counterReads } from './counter-reads.ts'
 import { isDistributed } from './distribute.ts'
@@ -17,6 +19,7 @@ import { ReadPool } from './read-pool.ts'
 import { readingSide } from './reading-side.ts'
 import { standaloneWrites } from './standalone-writes.ts'
 import { tokenReads } from './token-reads.ts'
+import { transactionRecovery } from './transaction-recovery.ts'
 import { zeroCounters } from './zero-counters.ts'
 
 export type PostgresSettings = ConnectionSettings & {
@@ -36,6 +39,7 @@ const serverTime = 'SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::
 export const openPostgres = async (
   { poolSize, standstillMaxMs = usualStandstillMs, ...given }: PostgresSettings,
   neighbours?: Neighbours,
+  meters?: CommitMeters,
 ): Promise<Store> => {
   const failover = new Failover()
   const isSharded = await prepare({ ...given, failover })
@@ -54,7 +58,13 @@ export const openPostgres = async (
     // With one address there is no other server to try, and this one may still answer.
     if (given.address.hosts.length > 1) abandonAll()
   })
-  const lines = [watch, pool, standaloneConnection, ...writing]
+  const cluster = isSharded
+    ? new Cluster(settings, pool, {
+        readers: Math.max(1, poolSize - writers.length),
+        writers: writers.length,
+      })
+    : undefined
+  const lines = [watch, pool, standaloneConnection, ...writing, ...(cluster ? [cluster] : [])]
   failover.onTakeover(abandonAll)
   /** Its own connection or, if the server grants no more of them, any that is open. */
   const writable = async (own: Connection): Promise<Connection> => {
@@ -69,27 +79,42 @@ export const openPostgres = async (
       return open
     }
   }
+  await cluster?.start()
+  /** On Citus a batch is committed where its tenant's rows are. What grants access is changed through the coordinator. */
+  const atTenant = async (sets: readonly WriteSet[], position: number): Promise<Connection | undefined> => {
+    const [first] = sets
+    return first === undefined || sets.some(changesGrants)
+      ? undefined
+      : cluster?.writing(first.tenant, position)
+  }
+  const recovery = transactionRecovery(() => writable(standaloneConnection))
   const zeros = zeroCounters(() => writable(standaloneConnection))
   const queue = new CommitQueue(
     async (sets, position) => {
-      const own = writers[position]
+      const own = writers[position % writers.length]
       if (own === undefined) throw new Error('there is no such writer')
-      const { connection, counterShard } = own
+      const { counterShard } = own
       try {
-        const writer = new BatchWriter(await writable(connection), { counterShard, isSharded })
+        const connection = (await atTenant(sets, position)) ?? (await writable(own.connection))
+        const writer = new BatchWriter(connection, { counterShard, isSharded })
         const results = await writer.commit(sets)
         zeros.lookAfter(sets)
+        if (cluster !== undefined && sets.some(changesGrants) && results.some(result => 'failed' in result))
+          recovery.ask()
         return results
       } catch (error) {
+        if (cluster !== undefined && sets.some(changesGrants)) recovery.ask()
         throw unavailable('storage cannot be written', error)
       }
     },
-    { inFlightMax: writers.length, oneTenant: isSharded },
+    { inFlightMax: writers.length * Math.max(1, cluster?.size ?? 1), oneTenant: isSharded, meters },
   )
   await watch.start()
   neighbours?.onGrantsChanged(() => watch.changed())
 
-  const reader = readingSide(pool)
+  const reader = readingSide((tenant, statement, isOnShard) =>
+    (isOnShard ? (cluster ?? pool) : pool).query(tenant, statement),
+  )
   return {
     commit: async set => {
       const outcome = await queue.add(set)

@@ -1,35 +1,49 @@
 import { createHash } from 'node:crypto'
 import * as columns from '../columns.ts'
 import type { Reading } from '../sql/dialect.ts'
+import { accessTables, evidenceTables } from '../tables.ts'
+import type { QueryAnswer, Statement } from './connection.ts'
 import { type List, numbered } from './dialect.ts'
-import type { ReadPool } from './read-pool.ts'
 
 type Asked = columns.Value | List
 
+/** Sends a read for a tenant, or for the vault itself (0). `isOnShard`: on Citus, all that it reads is where the tenant is. */
+export type SendRead = <Row>(
+  tenant: number,
+  statement: Statement,
+  isOnShard: boolean,
+) => Promise<QueryAnswer<Row>>
+
 /** The connections that read. */
 export type ReadingSide = Reading<List> & {
-  readonly pool: ReadPool
+  readonly send: SendRead
   /** Rows as the driver returns them: by column name or, which costs less, as lists of values. */
   readonly ask: <Row>(sql: string, values: readonly Asked[], rowMode?: 'array') => Promise<readonly Row[]>
 }
 
-export const readingSide = (pool: ReadPool): ReadingSide => {
+export const readingSide = (send: SendRead): ReadingSide => {
   const nameOf = statementNames()
   const ask: ReadingSide['ask'] = async <Row>(sql: string, values: readonly Asked[], rowMode?: 'array') => {
     const asked = values.map(toStorable)
-    const { rows } = await pool.query<Row>({ ...nameOf(sql), values: asked, ...(rowMode && { rowMode }) })
+    const { tenantAt, isOnShard, ...named } = nameOf(sql)
+    const tenant = tenantAt === undefined ? noTenant : Number(asked[tenantAt])
+    const statement = { ...named, values: asked, ...(rowMode && { rowMode }) }
+    const { rows } = await send<Row>(tenant, statement, isOnShard)
     return rows
   }
   const rows: ReadingSide['rows'] = async (sql, values, toRow) =>
     (await ask<columns.Columns>(sql, values)).map(toRow)
   return {
-    pool,
+    send,
     ask,
     rows,
     row: async (...asked) => (await rows(...asked))[0],
     tokens: async (sql, values) => (await ask<columns.Value[]>(sql, values, 'array')).map(columns.tokenRow),
   }
 }
+
+/** Reads by the vault itself. Tenants are numbered from 1. */
+const noTenant = 0
 
 /**
  * A text that cannot be stored equals no stored text. The other values of the query still count, so it is dropped from a list and
@@ -54,18 +68,39 @@ const namedCharactersMax = 300_000
 /** Searches with many alternatives have longer texts, and nearly every one is different. */
 const nameableCharactersMax = 10_000
 
+export type NamedText = {
+  readonly text: string
+  readonly name?: string
+  /** Which of its values is the tenant that it reads for. */
+  readonly tenantAt?: number
+  /** On Citus, all that it reads is where that tenant is. */
+  readonly isOnShard: boolean
+}
+
 /** Names statements, so that the server parses and plans each once per connection. Lists have many shapes, hence the limits. */
-export const statementNames = (): ((sql: string) => { text: string; name?: string }) => {
-  const known = new Map<string, { text: string; name?: string }>()
+export const statementNames = (): ((sql: string) => NamedText) => {
+  const known = new Map<string, NamedText>()
   let characters = 0
   return sql => {
     const found = known.get(sql)
     if (found !== undefined) return found
-    const text = numbered(sql)
-    if (sql.length > nameableCharactersMax || characters + sql.length > namedCharactersMax) return { text }
+    const tenantAt = placeOfTenant(sql)
+    const isOnShard = tenantAt !== undefined && !onEveryNode.test(sql)
+    const text = { text: numbered(sql), isOnShard, ...(tenantAt !== undefined && { tenantAt }) }
+    if (sql.length > nameableCharactersMax || characters + sql.length > namedCharactersMax) return text
     characters += sql.length
-    const named = { text, name: createHash('sha256').update(text).digest('base64url') }
+    const named = { ...text, name: createHash('sha256').update(text.text).digest('base64url') }
     known.set(sql, named)
     return named
   }
+}
+
+/** Tables that are read at the coordinator, where their changes are announced (C27). */
+const onEveryNode = new RegExp(
+  `\\b(?:${[...accessTables, ...evidenceTables].map(({ name }) => name).join('|')})\\b`,
+)
+
+const placeOfTenant = (sql: string): number | undefined => {
+  const [before] = /^.*?\btenant = \?/s.exec(sql) ?? []
+  return before === undefined ? undefined : before.split('?').length - 2
 }

@@ -1,25 +1,22 @@
 import * as columns from '../columns.ts'
-import type { Store } from '../port.ts'
+import type { Store, TokensWithTransients } from '../port.ts'
 import * as statements from '../sql/statements.ts'
 import { countQuery, pageQuery } from '../sql/token-query.ts'
 import { postgresDialect } from './dialect.ts'
 import type { ReadingSide } from './reading-side.ts'
 
-export const tokenReads = ({ pool, ask, row, rows, tokens }: ReadingSide) =>
+export const tokenReads = ({ send, ask, row, rows, tokens }: ReadingSide) =>
   ({
     getToken: async (tenant, id) => (await tokens(statements.tokenById, [tenant, id]))[0],
 
-    getTokens: async (tenant, ids) => {
-      const found = await ask<columns.Value[]>(tokensWithTransients, [tenant, ids, tenant, ids], 'array')
-      const isTransient = (values: readonly columns.Value[]): boolean => values[2] === null
-      return {
-        rows: found.filter(values => !isTransient(values)).map(columns.tokenRow),
-        transients: found
-          .filter(isTransient)
-          .map(([owner, tokenId, , , , field, , , expiresAt, , , sealed]) =>
-            columns.transientRow({ tenant: owner, token_id: tokenId, field, expires_at: expiresAt, sealed }),
-          ),
-      }
+    getTokens: async (tenant, ids) =>
+      withTransients(await ask<columns.Value[]>(tokensWithTransients, [tenant, ids, tenant, ids], 'array')),
+
+    getTokensUpTo: async (tenant, ids, sealedBytesMax) => {
+      const asked = [sealedBytesMax, tenant, ids, tenant, ids]
+      const found = await ask<columns.Value[]>(tokensUpTo, asked, 'array')
+      const total = Number(found.find(values => !isTransient(values))?.at(-1) ?? 0)
+      return total > sealedBytesMax ? { sealedBytes: total } : withTransients(found)
     },
 
     listTokens: (query, page) => {
@@ -41,7 +38,7 @@ export const tokenReads = ({ pool, ask, row, rows, tokens }: ReadingSide) =>
     },
 
     findAbsentTerms: async (tenant, entries) => {
-      const absent = await pool.query({
+      const statement = {
         text: findAbsentTerms,
         values: [
           tenant,
@@ -52,16 +49,40 @@ export const tokenReads = ({ pool, ask, row, rows, tokens }: ReadingSide) =>
           entries.map(({ tag }) => tag),
           entries.map(({ signature }) => signature),
         ],
-      })
+      }
+      const absent = await send<columns.Columns>(tenant, statement, true)
       return absent.rows.flatMap(({ place }) => entries[Number(place) - 1] ?? [])
     },
   }) satisfies Partial<Store>
+
+const isTransient = (values: readonly columns.Value[]): boolean => values[2] === null
+
+const withTransients = (found: readonly columns.Value[][]): TokensWithTransients => ({
+  rows: found.filter(values => !isTransient(values)).map(columns.tokenRow),
+  transients: found
+    .filter(isTransient)
+    .map(([owner, tokenId, , , , field, , , expiresAt, , , sealed]) =>
+      columns.transientRow({ tenant: owner, token_id: tokenId, field, expires_at: expiresAt, sealed }),
+    ),
+})
 
 /** One statement, so tokens and transient fields are read at one moment. A transient field comes in a token's columns, without a type. */
 const tokensWithTransients = `
   SELECT ${statements.tokenColumns} FROM tokens k WHERE k.tenant = ? AND k.token_id = ANY (?)
   UNION ALL
   SELECT t.tenant, t.token_id, NULL, NULL, NULL, t.field, NULL, NULL, t.expires_at, NULL, NULL, t.sealed
+  FROM transients t WHERE t.tenant = ? AND t.token_id = ANY (?)`
+
+/**
+ * The same, with the sealed bytes of all tokens beside each, and no sealed bytes where those are too many: the length of a value is
+ * known without reading it.
+ */
+const tokensUpTo = `
+  SELECT ${statements.tokenColumns.replace(/k\.sealed$/, 'CASE WHEN k.total <= ? THEN k.sealed END')}, k.total
+  FROM (SELECT t.*, sum(octet_length(t.sealed)) OVER () AS total FROM tokens t
+    WHERE t.tenant = ? AND t.token_id = ANY (?)) k
+  UNION ALL
+  SELECT t.tenant, t.token_id, NULL, NULL, NULL, t.field, NULL, NULL, t.expires_at, NULL, NULL, t.sealed, NULL
   FROM transients t WHERE t.tenant = ? AND t.token_id = ANY (?)`
 
 const termEstimates = `

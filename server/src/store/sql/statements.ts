@@ -33,6 +33,9 @@ export const dueTransients = `SELECT tenant, count(*) AS due FROM (
     SELECT tenant FROM transients WHERE expires_at <= ? UNION ALL SELECT tenant FROM transients WHERE expires_at > ?
   ) found GROUP BY tenant ORDER BY tenant`
 
+export const keyExpiries = `
+  SELECT (SELECT min(expires_at) FROM api_keys WHERE expires_at > ?) AS next,
+    (SELECT count(*) FROM api_keys WHERE expires_at > ? AND expires_at <= ?) AS soon`
 export const newestTokenAt = 'SELECT max(at) AS at FROM counters'
 
 export const listExpiredTokens = `SELECT ${tokenColumns} FROM tokens k
@@ -47,6 +50,16 @@ export const reportByName = 'SELECT sealed FROM reports WHERE tenant = ? AND nam
 export const resultByHash =
   'SELECT tenant, hash, expires_at, sealed FROM results WHERE tenant = ? AND hash = ? AND expires_at > ?'
 
+const deliveryColumns = 'tenant, webhook_id, delivery_id, due_at, sealed'
+const ofWebhook = 'FROM deliveries WHERE tenant = ? AND webhook_id = ?'
+export const deliveryById = `SELECT ${deliveryColumns} ${ofWebhook} AND delivery_id = ?`
+export const deliveriesBehind = `SELECT ${deliveryColumns} ${ofWebhook} AND delivery_id > ?
+  ORDER BY delivery_id LIMIT ?`
+export const deliveryCount = `SELECT count(*) AS count ${ofWebhook} AND delivery_id > ''`
+export const dueDeliveries = `SELECT ${deliveryColumns} ${ofWebhook} AND due_at <= ?
+  ORDER BY due_at, delivery_id LIMIT ?`
+export const deliveryOwners = 'SELECT DISTINCT webhook_id FROM deliveries WHERE tenant = ?'
+
 const tenantColumns = 'tenant, tenant_id, revision, sealed'
 export const tenantByNumber = `SELECT ${tenantColumns} FROM tenants WHERE tenant = ?`
 export const allTenants = `SELECT ${tenantColumns} FROM tenants ORDER BY tenant`
@@ -58,6 +71,11 @@ export const applicationsOfTenant = `SELECT ${applicationColumns} FROM applicati
 export const apiKeyColumns = 'k.tenant, k.key_id, k.application_id, k.hash, k.expires_at, k.sealed'
 export const livingApiKey = `SELECT ${apiKeyColumns} FROM api_keys k
   WHERE k.hash = ? AND (k.expires_at IS NULL OR k.expires_at > ?)`
+
+const resourceColumns = 'tenant, kind, resource_id, hash, sealed'
+export const resourcesOfTenant = `SELECT ${resourceColumns} FROM resources WHERE tenant = ?`
+export const resourceByHash = `SELECT ${resourceColumns} FROM resources WHERE hash = ? AND kind = ?`
+export const resourceOwners = 'SELECT DISTINCT tenant FROM resources WHERE kind = ? ORDER BY tenant'
 
 export const vaultKeys = 'SELECT purpose, version, wrapped FROM vault_keys ORDER BY purpose, version'
 

@@ -1,3 +1,4 @@
+import type { Telemetry } from '../../telemetry/telemetry.ts'
 import { type CommitBatch, CommitQueue } from '../commit-queue.ts'
 import type { StandaloneWrites, Store } from '../port.ts'
 import { sharedReads } from '../sql/shared-reads.ts'
@@ -35,16 +36,18 @@ export const openSqlite = ({
   lockWaitMs = lockWaitDefaultMs,
   waitingMax,
   writing = 'thread',
+  telemetry,
 }: {
   path: string
   lockWaitMs?: number
   waitingMax?: number
   writing?: 'thread' | 'inline' | Writer
+  telemetry?: Telemetry | undefined
 }): Store => {
   const database = withRowNumbers(openDatabase(path, lockWaitMs))
   requireOwnSchema(database, path)
   migrate(database)
-  const options = { path, lockWaitMs, waitingMax }
+  const options = { path, lockWaitMs, waitingMax, meters: telemetry?.writer }
   const writer =
     writing === 'inline'
       ? inlineWriting(options)
@@ -66,7 +69,10 @@ export const openSqlite = ({
       }
     }
   }
-  const queue = new CommitQueue(commit, { inFlightMax: typeof writing === 'string' ? 1 : inFlightToShared })
+  const queue = new CommitQueue(commit, {
+    inFlightMax: typeof writing === 'string' ? 1 : inFlightToShared,
+    meters: telemetry?.commits,
+  })
 
   return {
     commit: set => queue.add(set),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setImmediate as nextIteration } from 'node:timers/promises'
 import type { Store } from '../../../src/store/port.ts'
+import type { ResourceKind } from '../../../src/store/rows.ts'
 import type { Effect, Outcome } from '../../../src/store/write-set.ts'
 import { madeTenantLog } from '../../rig/log-parts.ts'
 import {
@@ -99,6 +100,54 @@ export const grantContract = (open: OpenStore): void => {
       assert.ok(await rig.store.findApiKey(bytes('hash of k3'), 0))
     })
 
+    test('proxies and webhooks are stored, listed, found by hash, replaced and deleted (U18)', async () => {
+      const [tenant, other] = [await rig.newTenant(), await rig.newTenant()]
+      const row = (kind: ResourceKind, id: string, hash: string | null, sealed = `sealed ${id}`) => ({
+        kind,
+        id,
+        hash: hash === null ? null : bytes(hash),
+        sealed: bytes(sealed),
+      })
+      const put = (...of: Parameters<typeof row>): Effect => ({ kind: 'putResource', row: row(...of) })
+      const listed = async (of = tenant) =>
+        (await rig.store.listResources(of)).map(({ kind, id }) => `${kind} ${id}`).sort()
+      await change(tenant, 1, [
+        put('proxy', 'one', 'hash one'),
+        put('proxy', 'two', 'hash two'),
+        put('webhook', 'one', null),
+        put('webhook', 'three', null),
+      ])
+      await change(other, 1, [put('proxy', 'one', 'hash of another tenant')])
+      assert.deepEqual(await listed(), ['proxy one', 'proxy two', 'webhook one', 'webhook three'])
+      assertRows(await rig.store.findResource('proxy', bytes('hash two')), {
+        tenant,
+        ...row('proxy', 'two', 'hash two'),
+      })
+      assert.equal(await rig.store.findResource('webhook', bytes('hash two')), undefined)
+      assert.equal(await rig.store.findResource('proxy', bytes('hash')), undefined)
+      assert.deepEqual(await rig.store.listResourceOwners('webhook'), [tenant])
+      assert.deepEqual(await rig.store.listResourceOwners('proxy'), [tenant, other])
+
+      await change(tenant, 2, [
+        put('proxy', 'two', 'hash anew', 'sealed anew'),
+        put('webhook', 'one', null, 'w'),
+      ])
+      assert.equal(await rig.store.findResource('proxy', bytes('hash two')), undefined)
+      assertRows((await rig.store.findResource('proxy', bytes('hash anew')))?.sealed, bytes('sealed anew'))
+      assertRows(
+        (await rig.store.listResources(tenant)).find(({ kind, id }) => kind === 'webhook' && id === 'one'),
+        { tenant, ...row('webhook', 'one', null, 'w') },
+      )
+      assert.deepEqual(await change(tenant, 2, [{ kind: 'deleteResource', of: 'proxy', id: 'one' }]), revised)
+      await change(tenant, 3, [
+        { kind: 'deleteResource', of: 'proxy', id: 'one' },
+        { kind: 'deleteResource', of: 'proxy', id: 'three' },
+      ])
+      assert.deepEqual(await listed(), ['proxy two', 'webhook one', 'webhook three'])
+      assert.equal(await rig.store.findResource('proxy', bytes('hash one')), undefined)
+      assert.deepEqual(await listed(other), ['proxy one'])
+    })
+
     test('the last use of a key is remembered; the latest time wins, and unknown keys do no harm (C29.7)', async () => {
       const tenant = await rig.newTenant()
       const hash = bytes('hash in use')
@@ -177,6 +226,17 @@ export const grantContract = (open: OpenStore): void => {
       })
       await rig.write(
         writeSet(tenant, {
+          guarded: [{ kind: 'reviseTenant', ifRevision: 1 }],
+          effects: [
+            {
+              kind: 'putResource',
+              row: { kind: 'proxy', id: 'proxy', hash: bytes(`proxy ${name}`), sealed: bytes('proxy') },
+            },
+          ],
+        }),
+      )
+      await rig.write(
+        writeSet(tenant, {
           guarded: [
             { kind: 'claimMatch', match: matchOf(term), tokenId: 'a', insteadOf: null },
             { kind: 'keepResult', row: { hash, expiresAt: 100, sealed: bytes('answer') }, now: 0 },
@@ -201,6 +261,8 @@ export const grantContract = (open: OpenStore): void => {
       counters: (await rig.store.readCounters(tenant, ['n'])).length,
       keys: (await rig.store.listTenantKeys(tenant)).length,
       applications: (await rig.store.listApplications(tenant)).length,
+      resources: (await rig.store.listResources(tenant)).length,
+      proxy: await rig.store.findResource('proxy', bytes(`proxy ${name}`)),
       apiKey: await rig.store.findApiKey(bytes(`hash ${name}`), 0),
     })
 
@@ -210,13 +272,16 @@ export const grantContract = (open: OpenStore): void => {
       assert.equal(await rig.store.purgeDeadTenants(100), 0)
       await rig.write(
         writeSet(gone, {
-          guarded: [{ kind: 'reviseTenant', ifRevision: 1 }],
+          guarded: [{ kind: 'reviseTenant', ifRevision: 2 }],
           effects: [{ kind: 'deleteTenant' }],
         }),
       )
       assert.equal(await rig.store.getTenant(gone), undefined)
-      const { keys, applications, apiKey } = await remains(gone, 'gone')
-      assert.deepEqual({ keys, applications, apiKey }, { keys: 0, applications: 0, apiKey: undefined })
+      const { keys, applications, resources, apiKey, proxy } = await remains(gone, 'gone')
+      assert.deepEqual(
+        { keys, applications, resources, apiKey, proxy },
+        { keys: 0, applications: 0, resources: 0, apiKey: undefined, proxy: undefined },
+      )
       assert.deepEqual(
         await rig.store.commit(insertion(gone, [{ row: tokenRow(gone, 'late'), terms: [] }])),
         { committed: false, conflict: 'tenantGone' },
@@ -238,6 +303,8 @@ export const grantContract = (open: OpenStore): void => {
         counters: 0,
         keys: 0,
         applications: 0,
+        resources: 0,
+        proxy: undefined,
         apiKey: undefined,
       })
       assertRows(await remains(stays, 'stays'), kept)

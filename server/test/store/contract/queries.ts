@@ -437,6 +437,36 @@ export const queryContract = (open: OpenStore): void => {
       assertRows(await rig.store.getTokens(tenant, []), { rows: [], transients: [] })
     })
 
+    test('tokens are read together with what they weigh, or not at all (U1.3, U5.1)', async () => {
+      const [tenant, other] = [await rig.newTenant(), await rig.newTenant()]
+      const sealed = (length: number) => new Uint8Array(length).fill(7)
+      const rows = (owner: number) =>
+        [10, 2_000, 300_000].map(length =>
+          tokenRow(owner, `w${length}`, {
+            sealed: sealed(length),
+            ...(length === 10 && { transientUntil: 99 }),
+          }),
+        )
+      for (const owner of [tenant, other])
+        await rig.write(
+          writeSet(owner, {
+            guarded: rows(owner).map(row => ({ kind: 'insertToken', row })),
+            effects: [{ kind: 'putTransient', row: transientRow(owner, 'w10') }],
+          }),
+        )
+      const ids = ['none', 'w300000', 'w10', 'w2000']
+      const read = (sealedBytesMax: number, some = ids) =>
+        rig.store.getTokensUpTo(tenant, some, sealedBytesMax)
+      const whole = await read(302_010)
+      assert.ok('rows' in whole)
+      const byLength = whole.rows.toSorted((a, b) => a.sealed.length - b.sealed.length)
+      assertRows(byLength, rows(tenant))
+      assertRows(whole.transients, [transientRow(tenant, 'w10')])
+      for (const max of [302_009, 300_000, 10, 0]) assert.deepEqual(await read(max), { sealedBytes: 302_010 })
+      assertRows(await read(0, []), { rows: [], transients: [] })
+      assertRows(await read(0, ['none', "o'ne", '{a}', '\0']), { rows: [], transients: [] })
+    })
+
     test('expired tokens that are not yet purged are counted by type (C17.5)', async () => {
       const tenant = await rig.newTenant()
       const other = await rig.newTenant()

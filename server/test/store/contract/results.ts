@@ -171,6 +171,38 @@ export const resultContract = (open: OpenStore): void => {
       assertRows(await rig.store.getReport(tenant, 'another'), bytes('beside it'))
       assert.equal(await rig.store.getReport(other, 'indexes'), undefined)
     })
+
+    test('a report is replaced only if it is what the writer knows, and with it goes the rest of the set (L1)', async () => {
+      const tenant = await rig.newTenant()
+      const replace = (sealed: string, ifSealed: string | null, token: string) =>
+        rig.store.commit(
+          writeSet(tenant, {
+            guarded: [
+              {
+                kind: 'replaceReport',
+                name: 'import',
+                sealed: bytes(sealed),
+                ifSealed: ifSealed === null ? null : bytes(ifSealed),
+              },
+              { kind: 'insertToken', row: tokenRow(tenant, token) },
+            ],
+          }),
+        )
+      const changed = { committed: false, conflict: 'reportChanged' }
+      assert.deepEqual(await replace('first', 'none', 'a'), changed, 'there is none yet')
+      assert.deepEqual(await replace('first', null, 'b'), { committed: true })
+      assert.deepEqual(await replace('another', null, 'c'), changed, 'there is one now')
+      assert.deepEqual(await replace('second', 'first', 'd'), { committed: true })
+      assert.deepEqual(await replace('late', 'first', 'e'), changed, 'somebody was faster')
+      assertRows(await rig.store.getReport(tenant, 'import'), bytes('second'))
+      const stored = await rig.store.scanTokens(tenant, undefined, 10)
+      assert.deepEqual(
+        stored.map(({ id }) => id),
+        ['b', 'd'],
+      )
+      const outcomes = await Promise.all(['f', 'g', 'h'].map(token => replace('third', 'second', token)))
+      assert.equal(outcomes.filter(({ committed }) => committed).length, 1, 'one of many at once')
+    })
   })
 
   describe('activity', () => {

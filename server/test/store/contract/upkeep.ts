@@ -173,6 +173,13 @@ export const upkeepContract = (open: OpenStore): void => {
           undefined,
         )
       }
+      const expiring = [a, b].flatMap(({ apiKeys }) => apiKeys).filter(({ expiresAt }) => expiresAt !== null)
+      assert.ok(expiring.every(({ expiresAt }) => expiresAt === 9_000))
+      const soon = expiring.length
+      assert.ok(soon > 0)
+      assertRows(await rig.store.keyExpiries(0, 9_000), { next: 9_000, soon })
+      assertRows(await rig.store.keyExpiries(8_999, 8_999), { next: 9_000, soon: 0 })
+      assertRows(await rig.store.keyExpiries(9_000, 9_999), { next: undefined, soon: 0 })
       assertRows(
         (await rig.store.listTenants()).map(({ id }) => id),
         [a.id, b.id],

@@ -4,7 +4,7 @@ import { functions } from './functions.ts'
 /**
  * The tables of the embedded engine, with three differences. Text sorts by its bytes (COLLATE "C"), as lists promise.
  * Bytes that SQLite keeps in slots are part of their row: PostgreSQL decides where bytes are kept, and no scheme of
- * ours would change that (docs/operating.md). Counters are spread over `shard`, so that concurrent batches do not wait
+ * ours would change that (docs/postgresql.md). Counters are spread over `shard`, so that concurrent batches do not wait
  * for one row.
  *
  * Every key starts with the tenant, except in the few small tables that are looked up without one. How each table is
@@ -62,6 +62,19 @@ export const vault: Migration = {
       sealed bytea NOT NULL
     );
     CREATE UNIQUE INDEX api_keys_by_tenant ON api_keys (tenant, application_id, key_id);
+    CREATE INDEX api_keys_by_expiry ON api_keys (expires_at) WHERE expires_at IS NOT NULL;
+
+    -- What a tenant has set up besides: proxies and webhooks. A proxy is found by the keyed hash of its key.
+    CREATE TABLE resources (
+      tenant bigint NOT NULL,
+      kind text COLLATE "C" NOT NULL,
+      resource_id text COLLATE "C" NOT NULL,
+      hash bytea,
+      sealed bytea NOT NULL,
+      PRIMARY KEY (tenant, kind, resource_id)
+    );
+    CREATE UNIQUE INDEX resources_by_hash ON resources (hash) WHERE hash IS NOT NULL;
+    CREATE INDEX resources_by_kind ON resources (kind, tenant);
 
     -- Apart from the keys, which hardly ever change and which every node of Citus holds.
     CREATE TABLE key_uses (
@@ -128,6 +141,16 @@ export const vault: Migration = {
       PRIMARY KEY (tenant, hash)
     );
     CREATE INDEX results_by_expiry ON results (expires_at);
+
+    -- How far each webhook has come (the empty id), and events that could not be delivered at first.
+    CREATE TABLE deliveries (
+      tenant bigint NOT NULL,
+      webhook_id text COLLATE "C" NOT NULL,
+      delivery_id text COLLATE "C" NOT NULL,
+      due_at bigint,
+      sealed bytea NOT NULL,
+      PRIMARY KEY (tenant, webhook_id, delivery_id)
+    );
 
     -- What background jobs find out about a tenant and how far they are, sealed.
     CREATE TABLE reports (

@@ -84,6 +84,19 @@ export const functions = `
         IF changed < jsonb_array_length(more -> 'expectToken') THEN RETURN 'tokenChanged'; END IF;
       END IF;
 
+      -- Row by row, in their order: sets of one batch may follow one another.
+      FOR c IN
+        SELECT * FROM jsonb_to_recordset(more -> 'replaceReport') r(name text, sealed bytea, if_sealed bytea)
+      LOOP
+        IF c.if_sealed IS NULL THEN
+          INSERT INTO reports (tenant, name, sealed) VALUES (for_tenant, c.name, c.sealed) ON CONFLICT DO NOTHING;
+        ELSE
+          UPDATE reports SET sealed = c.sealed
+          WHERE tenant = for_tenant AND name = c.name AND sealed = c.if_sealed;
+        END IF;
+        IF NOT FOUND THEN RETURN 'reportChanged'; END IF;
+      END LOOP;
+
       FOR c IN
         SELECT * FROM jsonb_to_recordset(more -> 'deleteToken') r(token_id text, if_version bigint)
       LOOP
@@ -204,6 +217,34 @@ export const functions = `
         ON CONFLICT (tenant, name) DO UPDATE SET sealed = excluded.sealed;
       END IF;
 
+      FOR c IN SELECT * FROM jsonb_to_recordset(more -> 'dropDeliveries') r(webhook_id text) LOOP
+        DELETE FROM deliveries WHERE tenant = for_tenant AND webhook_id = c.webhook_id;
+      END LOOP;
+
+      FOR c IN
+        SELECT * FROM jsonb_to_recordset(more -> 'dropDelivery') r(webhook_id text, delivery_id text)
+      LOOP
+        DELETE FROM deliveries
+        WHERE tenant = for_tenant AND webhook_id = c.webhook_id AND delivery_id = c.delivery_id;
+      END LOOP;
+
+      FOR c IN
+        SELECT * FROM jsonb_to_recordset(more -> 'putDelivery')
+          r(webhook_id text, delivery_id text, due_at bigint, sealed bytea)
+      LOOP
+        INSERT INTO deliveries (tenant, webhook_id, delivery_id, due_at, sealed)
+        VALUES (for_tenant, c.webhook_id, c.delivery_id, c.due_at, c.sealed)
+        ON CONFLICT (tenant, webhook_id, delivery_id)
+          DO UPDATE SET due_at = excluded.due_at, sealed = excluded.sealed;
+      END LOOP;
+
+      FOR c IN
+        SELECT * FROM jsonb_to_recordset(more -> 'hastenDelivery') r(webhook_id text, delivery_id text, at bigint)
+      LOOP
+        UPDATE deliveries SET due_at = c.at
+        WHERE tenant = for_tenant AND webhook_id = c.webhook_id AND delivery_id = c.delivery_id;
+      END LOOP;
+
       FOR c IN
         SELECT * FROM jsonb_to_recordset(more -> 'markActive') r(ids text[], month bigint, counter text)
         ORDER BY r.counter
@@ -312,6 +353,18 @@ export const functions = `
           r(hash bytea, id text, application_id text, expires_at bigint, sealed bytea);
       END IF;
 
+      IF more ? 'putResource' THEN
+        INSERT INTO resources (tenant, kind, resource_id, hash, sealed)
+        SELECT for_tenant, r.* FROM jsonb_to_recordset(more -> 'putResource')
+          r(kind text, id text, hash bytea, sealed bytea)
+        ON CONFLICT (tenant, kind, resource_id)
+          DO UPDATE SET hash = excluded.hash, sealed = excluded.sealed;
+      END IF;
+
+      FOR c IN SELECT * FROM jsonb_to_recordset(more -> 'deleteResource') r(kind text, id text) LOOP
+        DELETE FROM resources WHERE tenant = for_tenant AND kind = c.kind AND resource_id = c.id;
+      END LOOP;
+
       IF more ? 'deleteTenant' THEN
         -- Waits for the writes of the tenant that are under way; those to come find it gone. They hold the lock where
         -- they are made: here, and on Citus at the shard, to which the second statement is sent.
@@ -322,6 +375,7 @@ export const functions = `
         DELETE FROM tenant_keys WHERE tenant = for_tenant;
         DELETE FROM applications WHERE tenant = for_tenant;
         DELETE FROM api_keys WHERE tenant = for_tenant;
+        DELETE FROM resources WHERE tenant = for_tenant;
         INSERT INTO dead_tenants (tenant) VALUES (for_tenant) ON CONFLICT DO NOTHING;
       END IF;
     END $$;

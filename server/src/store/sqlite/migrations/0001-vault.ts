@@ -65,6 +65,19 @@ export const vault: Migration = {
       sealed BLOB NOT NULL
     ) WITHOUT ROWID;
     CREATE UNIQUE INDEX api_keys_by_tenant ON api_keys (tenant, application_id, key_id);
+    CREATE INDEX api_keys_by_expiry ON api_keys (expires_at) WHERE expires_at IS NOT NULL;
+
+    -- What a tenant has set up besides: proxies and webhooks. A proxy is found by the keyed hash of its key.
+    CREATE TABLE resources (
+      tenant INTEGER NOT NULL,
+      kind TEXT NOT NULL,
+      resource_id TEXT NOT NULL,
+      hash BLOB,
+      sealed BLOB NOT NULL,
+      PRIMARY KEY (tenant, kind, resource_id)
+    ) WITHOUT ROWID;
+    CREATE UNIQUE INDEX resources_by_hash ON resources (hash) WHERE hash IS NOT NULL;
+    CREATE INDEX resources_by_kind ON resources (kind, tenant);
 
     CREATE TABLE tokens (
       tenant INTEGER NOT NULL,
@@ -158,6 +171,16 @@ export const vault: Migration = {
       PRIMARY KEY (tenant, hash)
     );
     CREATE INDEX results_by_expiry ON results (expires_at);
+
+    -- How far each webhook has come (the empty id), and events that could not be delivered at first.
+    CREATE TABLE deliveries (
+      tenant INTEGER NOT NULL,
+      webhook_id TEXT NOT NULL,
+      delivery_id TEXT NOT NULL,
+      due_at INTEGER,
+      sealed BLOB NOT NULL,
+      PRIMARY KEY (tenant, webhook_id, delivery_id)
+    ) WITHOUT ROWID;
 
     -- What background jobs have found out about a tenant, and how far they have come, sealed.
     CREATE TABLE reports (

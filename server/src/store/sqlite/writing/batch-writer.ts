@@ -1,4 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { Histogram } from '../../../telemetry/meters.ts'
+import { writerMeters } from '../../../telemetry/telemetry.ts'
 import type { BatchResult } from '../../commit-queue.ts'
 import {
   type Conflict,
@@ -13,6 +15,7 @@ import { engineReason } from '../engine-reason.ts'
 import { storageGuard } from '../own-storage.ts'
 import type { PlacesOfPart, TenantTerms } from '../waiting-entries.ts'
 import type { Effects, Guards } from './changes/appliers.ts'
+import { deliveryEffects } from './changes/delivery-changes.ts'
 import { grantEffects, tenantGuards } from './changes/tenant-changes.ts'
 import { tokenEffects, tokenGuards } from './changes/token-changes.ts'
 import { LogWrites } from './log-writes.ts'
@@ -38,9 +41,15 @@ export class BatchWriter {
   readonly #log: LogWrites
   readonly #tenantLives: (tenant: number) => boolean
   readonly #requireOwnStorage: () => void
+  readonly #meters: Readonly<Record<'sets' | 'duration' | 'sync', Histogram>>
 
-  constructor(database: DatabaseSync, waitingMax = waitingDefault) {
+  constructor(database: DatabaseSync, waitingMax = waitingDefault, meters = writerMeters()) {
     this.#database = database
+    this.#meters = {
+      sets: meters.histogram('sets'),
+      duration: meters.histogram('duration'),
+      sync: meters.histogram('sync'),
+    }
     this.#begin = database.prepare('BEGIN IMMEDIATE')
     this.#end = database.prepare('COMMIT')
     this.#waiting = new WaitingWrites(database, waitingMax)
@@ -107,6 +116,7 @@ export class BatchWriter {
   }
 
   #applyAndCommit(sets: readonly SealedSet[], hasSavepoints: boolean): Outcome[] {
+    const begunAt = performance.now()
     try {
       this.#requireOwnStorage()
       this.#waiting.begin()
@@ -137,7 +147,12 @@ export class BatchWriter {
       for (const [tenant, { moves }] of counters) for (const move of moves) this.#move(tenant, move)
       this.#log.append()
       this.#waiting.moveSome()
+      const endsAt = performance.now()
       this.#end.run()
+      const endedAt = performance.now()
+      this.#meters.sets.observe(sets.length)
+      this.#meters.sync.observeMs(endedAt - endsAt)
+      this.#meters.duration.observeMs(endedAt - begunAt)
       this.#waiting.committed()
       return outcomes
     } catch (error) {
@@ -183,7 +198,11 @@ type ApplyChanges = {
 /** Holds the prepared statements for every kind of change. */
 const changeApplier = (database: DatabaseSync, waiting: WaitingWrites): ApplyChanges => {
   const guards: Guards<GuardedChange['kind']> = { ...tokenGuards(database), ...tenantGuards(database) }
-  const effects: Effects<Effect['kind']> = { ...tokenEffects(database, waiting), ...grantEffects(database) }
+  const effects: Effects<Effect['kind']> = {
+    ...tokenEffects(database, waiting),
+    ...grantEffects(database),
+    ...deliveryEffects(database),
+  }
 
   // The types ensure that both tables are complete. Only the link between a kind and its change is lost in the look-up.
   return {

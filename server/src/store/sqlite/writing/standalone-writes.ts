@@ -36,6 +36,17 @@ const shredWaitMs = 100
 const isReadable = (column: string, min: number): string =>
   `(typeof(${column}) = 'integer' AND ${column} BETWEEN ${min} AND ${Number.MAX_SAFE_INTEGER})`
 
+/** Storage is gapless, so what any of these tables has was once counted. */
+const raiseHeads = `
+  INSERT INTO log_heads (tenant, writer, size)
+  SELECT tenant, writer, max(size) FROM (
+    SELECT tenant, writer, first_record + records AS size FROM log WHERE tenant = ?
+    UNION ALL SELECT tenant, writer, size FROM log_trees WHERE tenant = ?
+    UNION ALL SELECT tenant, writer, size FROM log_leaves WHERE tenant = ?)
+  WHERE ${isReadable('size', 0)} GROUP BY tenant, writer
+  ON CONFLICT (tenant, writer) DO UPDATE SET size = excluded.size
+  WHERE NOT ${isReadable('log_heads.size', 0)} OR log_heads.size < excluded.size`
+
 export const syncStandaloneWrites = (database: DatabaseSync, lockWaitMs: number): SyncStandaloneWrites => {
   const prepared = statementCache(sql => prepareRead(database, sql))
   const slotWith = slotFiller(database)
@@ -163,6 +174,7 @@ export const syncStandaloneWrites = (database: DatabaseSync, lockWaitMs: number)
           `UPDATE counters SET value = -1 WHERE tenant = ? AND NOT ${isReadable('value', Number.MIN_SAFE_INTEGER)}`,
         ).run(tenant)
         mendWaiting(database)
+        return Number(prepared(raiseHeads).run(tenant, tenant, tenant).changes)
       }),
     noteKeyUse: uses =>
       transaction(() => {

@@ -1,7 +1,11 @@
 import { Worker } from 'node:worker_threads'
+import { writerMeters } from '../../../telemetry/telemetry.ts'
 import { engineReason, unwritable } from '../engine-reason.ts'
 import type { Writer, WriterAnswer, WriterRequest } from './writer-client.ts'
 import type { WritingOptions } from './writing-side.ts'
+
+/** What the thread starts with. It counts into memory that this thread reads. */
+export type ThreadStart = Omit<WritingOptions, 'meters'> & { readonly counts: SharedArrayBuffer }
 
 /** A message to the thread, which answers every one. */
 export type ThreadMessage = WriterRequest | 'close'
@@ -13,12 +17,13 @@ type WaitingCaller = { resolve: (answer: WriterAnswer) => void; reject: (error: 
  * bookkeeping needed. If the thread dies, the waiting requests fail, nothing that was answered is lost, and the next
  * request starts a new thread.
  */
-export const threadWriter = (options: WritingOptions): Writer => {
+export const threadWriter = ({ meters = writerMeters(), ...options }: WritingOptions): Writer => {
   let worker: Worker | undefined
   let waiting: WaitingCaller[] = []
 
   const start = (): Worker => {
-    const started = new Worker(new URL('./writing-thread.ts', import.meta.url), { workerData: options })
+    const workerData: ThreadStart = { ...options, counts: meters.buffer }
+    const started = new Worker(new URL('./writing-thread.ts', import.meta.url), { workerData })
     started.on('message', (answer: WriterAnswer) => {
       // The thread's exit may be reported before its last answer. That request has failed by then, and the next must not get its answer.
       if (worker !== started) return

@@ -1,3 +1,4 @@
+import { type WriterMeters, writerMeters } from '../../../telemetry/telemetry.ts'
 import type { BatchResult } from '../../commit-queue.ts'
 import type { WriteSet } from '../../write-set.ts'
 import { unwritable } from '../engine-reason.ts'
@@ -19,6 +20,7 @@ export type WritingOptions = {
   readonly lockWaitMs: number
   /** How many index entries collect before they are moved (waiting-writes.ts). */
   readonly waitingMax?: number | undefined
+  readonly meters?: WriterMeters | undefined
 }
 
 /** The one connection that writes: on this thread, on a thread of its own or in another process. */
@@ -36,14 +38,19 @@ export type WritingSide = {
 }
 
 /** Writes on this thread, for commands, and for tests and benchmarks that watch the connection. Servers use a thread. */
-export const inlineWriting = ({ path, lockWaitMs, waitingMax }: WritingOptions): WritingSide => {
+export const inlineWriting = ({
+  path,
+  lockWaitMs,
+  waitingMax,
+  meters = writerMeters(),
+}: WritingOptions): WritingSide => {
   let opened: ReturnType<typeof open> | undefined
   let isClosed = false
   const open = () => {
     const database = openDatabase(path, lockWaitMs, { isWriter: true })
     return {
       database,
-      writer: new BatchWriter(database, waitingMax),
+      writer: new BatchWriter(database, waitingMax, meters),
       writes: syncStandaloneWrites(database, lockWaitMs),
     }
   }

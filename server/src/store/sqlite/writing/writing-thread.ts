@@ -1,20 +1,21 @@
 import { parentPort, workerData } from 'node:worker_threads'
+import { writerMeters } from '../../../telemetry/telemetry.ts'
 import { engineReason } from '../engine-reason.ts'
 import { openDatabase } from '../open-database.ts'
 import { BatchWriter } from './batch-writer.ts'
 import { checkpointing } from './checkpoints.ts'
 import { unpackSets } from './packed-sets.ts'
 import { syncStandaloneWrites } from './standalone-writes.ts'
-import type { ThreadMessage } from './thread-writer.ts'
+import type { ThreadMessage, ThreadStart } from './thread-writer.ts'
 import type { WriterAnswer } from './writer-client.ts'
-import type { WritingOptions } from './writing-side.ts'
 
 /** The thread that owns the writing connection, so that its commits, fsyncs and checkpoints hold up no request. */
-const { path, lockWaitMs, waitingMax } = workerData as WritingOptions
+const { path, lockWaitMs, waitingMax, counts } = workerData as ThreadStart
+const meters = writerMeters(counts)
 const database = openDatabase(path, lockWaitMs, { isWriter: true })
-const writer = new BatchWriter(database, waitingMax)
+const writer = new BatchWriter(database, waitingMax, meters)
 const writes = syncStandaloneWrites(database, lockWaitMs)
-const checkpointIfDue = checkpointing(database)
+const checkpointIfDue = checkpointing(database, meters)
 
 /** How long the thread is idle before it moves waiting index entries, so that reads seldom have to wait for that. */
 const restMs = 100

@@ -45,6 +45,8 @@ type GrantEffect =
   | 'deleteApplication'
   | 'putApiKey'
   | 'deleteApiKey'
+  | 'putResource'
+  | 'deleteResource'
 
 /** Changes to who may do what. Each follows a `reviseTenant`, so none needs a condition of its own. */
 export const grantEffects = (database: DatabaseSync): Effects<GrantEffect> => {
@@ -53,6 +55,7 @@ export const grantEffects = (database: DatabaseSync): Effects<GrantEffect> => {
   const deleteTenantKeys = database.prepare('DELETE FROM tenant_keys WHERE tenant = ?')
   const deleteTenantApplications = database.prepare('DELETE FROM applications WHERE tenant = ?')
   const deleteTenantApiKeys = database.prepare('DELETE FROM api_keys WHERE tenant = ?')
+  const deleteTenantResources = database.prepare('DELETE FROM resources WHERE tenant = ?')
   const markDead = database.prepare('INSERT INTO dead_tenants (tenant) VALUES (?) ON CONFLICT DO NOTHING')
   const putApplication = database.prepare(
     `${insertApplication} ON CONFLICT DO UPDATE SET sealed = excluded.sealed`,
@@ -67,6 +70,13 @@ export const grantEffects = (database: DatabaseSync): Effects<GrantEffect> => {
   const deleteApiKey = database.prepare(
     'DELETE FROM api_keys WHERE tenant = ? AND application_id = ? AND key_id = ?',
   )
+  const putResource = database.prepare(
+    `INSERT INTO resources (tenant, kind, resource_id, hash, sealed) VALUES (?,?,?,?,?)
+     ON CONFLICT (tenant, kind, resource_id) DO UPDATE SET hash = excluded.hash, sealed = excluded.sealed`,
+  )
+  const deleteResource = database.prepare(
+    'DELETE FROM resources WHERE tenant = ? AND kind = ? AND resource_id = ?',
+  )
 
   return {
     putTenant: (tenant, { sealed }) => {
@@ -78,6 +88,7 @@ export const grantEffects = (database: DatabaseSync): Effects<GrantEffect> => {
         deleteTenantKeys,
         deleteTenantApplications,
         deleteTenantApiKeys,
+        deleteTenantResources,
         markDead,
       ])
         statement.run(tenant)
@@ -94,6 +105,12 @@ export const grantEffects = (database: DatabaseSync): Effects<GrantEffect> => {
     },
     deleteApiKey: (tenant, { applicationId, id }) => {
       deleteApiKey.run(tenant, applicationId, id)
+    },
+    putResource: (tenant, { row }) => {
+      putResource.run(tenant, row.kind, row.id, row.hash, row.sealed)
+    },
+    deleteResource: (tenant, { of, id }) => {
+      deleteResource.run(tenant, of, id)
     },
   }
 }

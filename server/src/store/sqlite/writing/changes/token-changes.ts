@@ -6,7 +6,13 @@ import { counterMover, slotFiller } from '../shared-statements.ts'
 import type { WaitingWrites } from '../waiting-writes.ts'
 import { type Effects, type Guards, unlessChanged } from './appliers.ts'
 
-type TokenGuard = 'insertToken' | 'updateToken' | 'expectToken' | 'deleteToken' | 'claimMatch'
+type TokenGuard =
+  | 'insertToken'
+  | 'updateToken'
+  | 'expectToken'
+  | 'deleteToken'
+  | 'claimMatch'
+  | 'replaceReport'
 
 export const tokenGuards = (database: DatabaseSync): Guards<TokenGuard> => {
   const columns = Object.keys(tableNamed('tokens').columns)
@@ -28,6 +34,12 @@ export const tokenGuards = (database: DatabaseSync): Guards<TokenGuard> => {
   )
   const takeMatch = database.prepare(
     'UPDATE matches SET token_id = ? WHERE tenant = ? AND term = ? AND tag = ? AND token_id = ?',
+  )
+  const insertReport = database.prepare(
+    'INSERT INTO reports (tenant, name, sealed) VALUES (?,?,?) ON CONFLICT DO NOTHING',
+  )
+  const replaceReport = database.prepare(
+    'UPDATE reports SET sealed = ? WHERE tenant = ? AND name = ? AND sealed = ?',
   )
 
   return {
@@ -68,6 +80,13 @@ export const tokenGuards = (database: DatabaseSync): Guards<TokenGuard> => {
           ? insertMatch.run(tenant, match.term, match.tag, tokenId)
           : takeMatch.run(tokenId, tenant, match.term, match.tag, insteadOf),
         'matchTaken',
+      ),
+    replaceReport: (tenant, { name, sealed, ifSealed }) =>
+      unlessChanged(
+        ifSealed === null
+          ? insertReport.run(tenant, name, sealed)
+          : replaceReport.run(sealed, tenant, name, ifSealed),
+        'reportChanged',
       ),
   }
 }
