@@ -12,6 +12,8 @@ export type LoadJob = {
   readonly key: string
   /** For the creates of a mixed load, whose reads use `key`. */
   readonly writeKey?: string
+  /** For requests through a proxy. */
+  readonly proxyKey?: string
   readonly ids: readonly string[]
   readonly connections: number
   readonly seconds: number
@@ -21,7 +23,16 @@ export type LoadJob = {
   readonly serial: number
 }
 
-export type RequestKind = 'create' | 'get' | 'list' | 'pages' | 'patch' | 'tokenize' | 'mixed'
+export type RequestKind =
+  | 'create'
+  | 'get'
+  | 'list'
+  | 'pages'
+  | 'patch'
+  | 'tokenize'
+  | 'detokenize'
+  | 'mixed'
+  | 'proxy'
 
 export type LoadResult = {
   readonly requests: number
@@ -31,6 +42,8 @@ export type LoadResult = {
 }
 
 export const valuesPerTokenize = 1_000
+/** Different tokens in each detokenize. */
+export const tokensPerDetokenize = 100
 
 const pagesListed = 64
 
@@ -55,6 +68,19 @@ const requests: Record<RequestKind, (job: LoadJob, serial: number) => string> = 
     const values = Array.from({ length: valuesPerTokenize }, (_, i) => `value ${serial * 1_000 + i}`)
     return head('POST', '/tokenize', key) + form('application/json', JSON.stringify(values))
   },
+  detokenize: ({ key, ids }, serial) => {
+    const values = Array.from({ length: tokensPerDetokenize }, (_, at) => {
+      const id = ids[(serial * tokensPerDetokenize + at) % ids.length]
+      return at % 2 === 0 ? `{{ ${id} }}` : `number {{ ${id} | json: '$.number' }}`
+    })
+    return head('POST', '/detokenize', key) + form('application/json', JSON.stringify(values))
+  },
+  proxy: ({ key, proxyKey, ids }, serial) =>
+    `${head('POST', '/proxy/charges', key)}SVC-PROXY-KEY: ${proxyKey}\r\n` +
+    form(
+      'application/json',
+      JSON.stringify({ card: `{{ ${ids[serial % ids.length]} | json: '$.number' }}`, amount: serial }),
+    ),
   /** Of ten requests, seven read, two create and one lists. */
   mixed: (job, serial) => {
     const turn = serial % 10

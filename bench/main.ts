@@ -2,10 +2,12 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { benchMemory, benchScale, benchStartup } from './at-scale.ts'
 import { ratioChart } from './chart.ts'
+import { benchFeed } from './feed.ts'
 import { benchFind } from './find.ts'
 import { benchLog } from './log.ts'
 import { benchPostgres } from './postgres.ts'
 import { benchProfile } from './profile.ts'
+import { benchProxy } from './proxy.ts'
 import { type Result, runScenario, scenarios } from './scenarios.ts'
 import { benchSize } from './size.ts'
 import { benchWorkers } from './workers.ts'
@@ -25,6 +27,8 @@ const others: Readonly<Record<string, () => Promise<void>>> = {
   profile: benchProfile,
   size: benchSize,
   log: benchLog,
+  feed: benchFeed,
+  proxy: benchProxy,
 }
 
 const wanted = process.argv.slice(2)

@@ -27,6 +27,7 @@ export class ActLog implements Public {
   isClosed: Real['isClosed'] = () => false
   flush: Real['flush'] = async () => {}
   readonly isStuck = false
+  readonly waiting = { records: 0, bytes: 0, oldestAt: undefined }
   open(): { length: number; at: () => undefined } {
     return { length: 0, at: () => undefined }
   }

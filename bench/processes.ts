@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { cpuMicroseconds } from './cpu-time.ts'
+import type { BenchDestination } from './destination.ts'
 import type { LoadJob, LoadResult } from './load.ts'
 
 const here = import.meta.dirname
@@ -21,6 +22,7 @@ export type BenchKeys = {
   readonly write: string
   readonly reveal: string
   readonly mask: string
+  readonly manage: string
 }
 
 export type MeasuredVault = Measured & { readonly keys: BenchKeys; readonly folder: string }
@@ -55,14 +57,41 @@ export const startEcho = async (answerBytes: number): Promise<Measured> => {
   return measured(child, Number(await firstLine(child)))
 }
 
+/** Where requests through the proxy end. */
+export const startDestination = async (): Promise<Measured & { readonly told: BenchDestination }> => {
+  const child = spawn(process.execPath, [join(here, 'destination.ts')], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const told = JSON.parse(await firstLine(child)) as BenchDestination
+  return { ...measured(child, told.port), told }
+}
+
+/** The yardstick of the proxy. */
+export const startForwarder = async (destination: BenchDestination): Promise<Measured> => {
+  const child = spawn(process.execPath, [join(here, 'forwarder.ts'), JSON.stringify(destination)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  return measured(child, Number(await firstLine(child)))
+}
+
 /** The real server with a new tenant, in a temporary folder unless one is given. A given folder is kept. */
-export const startVault = async (given?: string, flags: readonly string[] = []): Promise<MeasuredVault> => {
+export const startVault = async (
+  given?: string,
+  flags: readonly string[] = [],
+  settings: Readonly<Record<string, string>> = {},
+): Promise<MeasuredVault> => {
   const folder = given ?? mkdtempSync(join(tmpdir(), 'strongroom-bench-'))
   const child = spawn(
     process.execPath,
     ['--max-semi-space-size=16', ...flags, join(here, '../server/bin/strongroom.js'), 'dev'],
     {
-      env: { ...process.env, STRONGROOM_DATA: folder, STRONGROOM_PORT: '0', STRONGROOM_LOG_LEVEL: 'error' },
+      env: {
+        ...process.env,
+        STRONGROOM_DATA: folder,
+        STRONGROOM_PORT: '0',
+        STRONGROOM_LOG_LEVEL: 'error',
+        ...settings,
+      },
       stdio: ['ignore', 'pipe', 'inherit'],
     },
   )
@@ -74,7 +103,7 @@ export const startVault = async (given?: string, flags: readonly string[] = []):
   const mask = await newKey(made.base_url, made.management_api_key, ['token:read'])
   return {
     ...measured(child, Number(new URL(made.base_url).port), remove),
-    keys: { write: made.api_key, reveal: made.private_api_key, mask },
+    keys: { write: made.api_key, reveal: made.private_api_key, mask, manage: made.management_api_key },
     folder,
   }
 }

@@ -9,22 +9,33 @@ import type { Instant } from './domain/time/instant.ts'
 import { rateLimit } from './http/admission.ts'
 import { cors } from './http/cors.ts'
 import { idempotency, type KeysInFlight } from './http/idempotency.ts'
+import { RequestMeters } from './http/request-meters.ts'
 import { refusalLog } from './http/send-problem.ts'
 import { type Address, buildServer } from './http/server.ts'
 import { sourceOf } from './http/source-address.ts'
+
+import { deliverEvents } from './jobs/deliver-events.ts'
+import { JobMeters } from './jobs/job-meters.ts'
 import { allOf, type JobTimer, jobTimer, runJobs } from './jobs/job-timer.ts'
 import { leases } from './jobs/lease.ts'
 import { proveLog } from './jobs/prove-log.ts'
 import { frequentUpkeep, lastUpkeep, upkeep } from './jobs/upkeep.ts'
+import { vaultMeters } from './jobs/vault-meters.ts'
 import type { KeyProvider } from './keys/key-provider.ts'
+import { Deliverer } from './operations/delivering/deliverer.ts'
 import { operatorAct } from './operations/log/acting.ts'
 import { theOperator } from './operations/log/log-owner.ts'
 import { openVault } from './operations/vault/open-vault.ts'
 import type { Vault } from './operations/vault/vault.ts'
+import { openOutbound } from './outbound/outbound.ts'
+import type { OutboundSettings } from './outbound/outbound-rules.ts'
 import { ByteBudget } from './scheduling/byte-budget.ts'
 import { Scheduler } from './scheduling/scheduler.ts'
 import type { Anchor } from './store/anchor.ts'
 import type { Store } from './store/port.ts'
+import { turnFamilies } from './telemetry/families.ts'
+import { Telemetry } from './telemetry/telemetry.ts'
+import type { Tracer } from './telemetry/traces.ts'
 
 export type Service = {
   readonly vault: Vault
@@ -32,6 +43,8 @@ export type Service = {
   readonly memory: Pick<ByteBudget, 'held'>
   /** The jobs of each minute; tests run them by hand. */
   readonly jobTimer: JobTimer
+  /** Delivers events to webhooks; tests run it by hand. */
+  readonly delivering: JobTimer & Pick<Deliverer, 'settled'>
   /** Starts all jobs; what a pause left undone is caught up at once. */
   startJobs(): void
   /** Resolves with the address once requests are answered. A port that is shared may be listened on by others as well. */
@@ -47,6 +60,8 @@ export type ServiceSettings = Pick<
   Config,
   'headerPrefix' | 'idempotencyStrict' | 'corsOrigins' | 'rateLimit' | 'trustedProxies' | 'auditRetentionDays'
 > & {
+  /** What may be called when a tenant says so. */
+  readonly outbound: OutboundSettings
   /** Where checkpoints are kept out of reach of storage. */
   readonly auditAnchors: readonly Anchor[]
 }
@@ -69,28 +84,61 @@ export const buildService = async (parts: {
   shared?: SharedAcrossWorkers
   /** The trees of the log grow on a thread. */
   growsOnThread?: boolean
+  /** What is counted, for whoever shows it. */
+  telemetry?: Telemetry
+  tracer?: Tracer | undefined
 }): Promise<Service> => {
-  const { log, clock, settings, shared } = parts
+  const { log, clock, settings, shared, telemetry = new Telemetry() } = parts
   const { headerPrefix } = settings
-  const scheduler = new Scheduler()
-  const vault = await openVault({ ...parts, scheduler, anchors: settings.auditAnchors })
+  const turns = telemetry.add(turnFamilies)
+  const scheduler = new Scheduler({
+    meters: { wait: turns.histogram('wait'), refused: turns.counter('refused') },
+  })
+  const vault = await openVault({
+    ...parts,
+    scheduler,
+    anchors: settings.auditAnchors,
+    destinationPorts: new Set(settings.outbound.ports),
+    outbound: openOutbound(settings.outbound),
+  })
   await vault.anchoring.requireOurs()
   const ownLeases = leases(parts.store, { holder: newUuid(), lengthMs: pace.upkeepLeaseMs, clock })
+  const { proofs, takeStock } = vaultMeters(vault, telemetry)
+  const byLease = upkeep(vault, log, ownLeases.on, settings)
+  const frequentJobs = frequentUpkeep(vault)
+  const proofLeases = leases(parts.store, { holder: newUuid(), lengthMs: pace.proveLeaseMs, clock })
+  const prove = proveLog(vault, proofLeases.on('prove-log'), proofs)
+  const deliverer = new Deliverer(vault)
+  const deliveryLeases = leases(parts.store, { holder: newUuid(), lengthMs: pace.deliverLeaseMs, clock })
+  const deliver = deliverEvents(deliverer, deliveryLeases.on('deliver-events'), clock)
+  const jobs = [
+    ...Object.values(byLease).flat(),
+    ...frequentJobs,
+    prove,
+    takeStock,
+    deliver,
+    ...lastUpkeep(vault),
+  ]
+  const meters = new JobMeters(
+    telemetry,
+    jobs.map(({ name }) => name),
+  )
   const work = allOf(
-    Object.entries(upkeep(vault, log, ownLeases.on, settings)).map(([name, jobs]) =>
-      jobTimer(jobs, { intervalMs: pace.sweepIntervalMs, log, lease: ownLeases.on(name) }),
+    Object.entries(byLease).map(([name, jobs]) =>
+      jobTimer(jobs, { intervalMs: pace.sweepIntervalMs, log, meters, lease: ownLeases.on(name) }),
     ),
   )
-  const frequent = jobTimer(frequentUpkeep(vault), { intervalMs: pace.activityFlushIntervalMs, log })
-  const proofLeases = leases(parts.store, { holder: newUuid(), lengthMs: pace.proveLeaseMs, clock })
-  const proving = jobTimer([proveLog(vault, proofLeases.on('prove-log'))], {
-    intervalMs: pace.proveIntervalMs,
-    log,
-  })
+  const frequent = jobTimer(frequentJobs, { intervalMs: pace.activityFlushIntervalMs, log, meters })
+  const proving = jobTimer([prove], { intervalMs: pace.proveIntervalMs, log, meters })
+  const stocktaking = jobTimer([takeStock], { intervalMs: pace.sweepIntervalMs, log, meters })
+  const delivering = jobTimer([deliver], { intervalMs: pace.deliverIntervalMs, log, meters })
   const memory = new ByteBudget(Math.max(pace.bytesOnTheirWay, 8 * limits.bodyBytes))
+  const requests = new RequestMeters(telemetry)
   const app = buildServer({
     vault,
     log,
+    meters: requests,
+    tracer: parts.tracer,
     headerPrefix,
     idempotency: idempotency(vault, {
       headerPrefix,
@@ -105,6 +153,12 @@ export const buildService = async (parts: {
     memory,
     ...(parts.tls && { tls: parts.tls }),
   })
+  const waitingTurns = turns.gauge('waiting')
+  telemetry.beforeEach(() => {
+    requests.connections.set(app.connections)
+    requests.heldBytes.set(memory.held)
+    waitingTurns.set(scheduler.state.waiting)
+  })
   let hasStarted = false
   /** When there was a log, and when not. */
   const recordForOperator = (operation: string): void => {
@@ -115,11 +169,14 @@ export const buildService = async (parts: {
     vault,
     memory,
     jobTimer: work,
+    delivering: { ...delivering, settled: () => deliverer.settled() },
     startJobs: () => {
       recordForOperator('server start')
       work.start()
       frequent.start()
       proving.start()
+      stocktaking.start()
+      delivering.start()
     },
     listen: app.listen,
     renewTls: app.renewTls,
@@ -127,13 +184,22 @@ export const buildService = async (parts: {
       try {
         await app.close(drainTimeoutMs)
         if (hasStarted) recordForOperator('server stop')
-        await Promise.all([work.stop(), frequent.stop(), proving.stop()])
+        await Promise.all([
+          work.stop(),
+          frequent.stop(),
+          proving.stop(),
+          stocktaking.stop(),
+          delivering.stop(),
+        ])
+        await deliverer.stop()
         // If storage does not answer, leases end by themselves.
-        await Promise.all([ownLeases.releaseAll(), proofLeases.releaseAll()]).catch(() => undefined)
+        const allLeases = [ownLeases, proofLeases, deliveryLeases]
+        await Promise.all(allLeases.map(each => each.releaseAll())).catch(() => undefined)
         // A job that fails is only logged, so storage that accepts nothing more does not keep the process from ending.
-        await runJobs(lastUpkeep(vault), { log, signal: new AbortController().signal })
+        await runJobs(lastUpkeep(vault), { log, meters, signal: new AbortController().signal })
         await Promise.all([vault.anchoring.settled(), vault.evidence.close()])
       } finally {
+        vault.outbound.close()
         await parts.store.close()
       }
     },

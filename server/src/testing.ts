@@ -11,6 +11,7 @@ import type { Log } from './domain/log.ts'
 import { createMasterKeyFile } from './keys/file/create-master-key-file.ts'
 import { fileKeyProvider } from './keys/file/file-key-provider.ts'
 import { createTenant } from './operations/tenants/create-tenant.ts'
+import { standardOutbound } from './outbound/outbound-rules.ts'
 import { buildService } from './service.ts'
 import type * as published from './testing-types.d.ts'
 
@@ -25,6 +26,7 @@ const defaultSettings = {
   trustedProxies: [],
   auditAnchors: [],
   auditRetentionDays: 400,
+  outbound: standardOutbound,
 }
 
 /** What the package lets others import. */

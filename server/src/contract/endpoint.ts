@@ -32,15 +32,22 @@ export const tags = {
   Tokens: 'Store sensitive values, and find, read, change and delete them.',
   Tenant: 'The tenant that the key belongs to, and reports about it.',
   Applications: 'Who may do what: applications, their access rules and their keys.',
+  Proxies: 'Destinations to which the vault sends tokens that the caller does not see.',
+  Webhooks: 'Where events are sent as they happen.',
   Log: 'Who did what, when, and what came of it.',
+  Events: 'What happened, for programs: a feed, and webhooks.',
   Service: 'What needs no key.',
 } as const
 
 type Declaration = {
   readonly summary: string
+  /** What the summary and the rest of the declaration do not say, in sentences. */
+  readonly description?: string
   readonly tag: keyof typeof tags
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly path: string
+  /** Takes every method, and every path that begins with its own: what it answers is what another server answered. */
+  readonly passesThrough?: true
   /** `open`: needs no key (C36). `any key`: needs a key, whatever its permissions. */
   readonly permission: Permission | 'open' | 'any key'
   /** C36: monitoring probes are answered even while other requests are turned away. */
@@ -67,14 +74,20 @@ type Declaration = {
   /** Working bodies by name; a test sends each of them. */
   readonly examples?: Readonly<Record<string, Json>>
   readonly reply?: TSchema
+  /** An answer, where one made of the examples of its fields would say too little. */
+  readonly replyExample?: Json
   /** `application/json` unless said otherwise. */
   readonly replyType?: 'text/html' | 'text/plain' | 'application/x-ndjson'
+  /** Where it answers with files of several types. */
+  readonly furtherReplyTypes?: readonly string[]
   /** 303: the answer's Location leads to where it is. */
-  readonly status: 200 | 201 | 204 | 303
+  readonly status: 200 | 201 | 202 | 204 | 303
   /** How what it does is recorded (L1): what it is about, and whether that is one thing. Probes and documentation are no acts. */
   readonly logs: { readonly entityType: EntityType; readonly isAboutOne?: true } | 'no act'
   /** C1: the Location of what was created, as a path with the `:id` of the answer. */
   readonly location?: string
+  /** The answer counts what is missing, if the query asks for that. */
+  readonly countsMissing?: true
   /** Problems of this endpoint that do not already follow from the fields above. */
   readonly problems?: readonly ErrorCode[]
 }

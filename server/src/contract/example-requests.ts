@@ -6,6 +6,7 @@ export type ExampleRequest = {
   readonly method: string
   /** Includes the query. */
   readonly path: string
+  readonly pathParameters: readonly string[]
   readonly type?: string
   readonly body?: Json
 }
@@ -14,18 +15,26 @@ export type ExampleRequest = {
 export const exampleRequests = (path: string, method: string, operation: Operation): ExampleRequest[] => {
   const { parameters, requestBody } = operation
   let filled = path
+  const pathParameters: string[] = []
   const query = new URLSearchParams()
   for (const parameter of parameters) {
     if (!('in' in parameter) || parameter.example === undefined) continue
-    if (parameter.in === 'path')
+    if (parameter.in === 'path') {
       filled = filled.replace(`{${parameter.name}}`, encodeURIComponent(String(parameter.example)))
-    else for (const [name, value] of queryPairs(parameter)) query.append(name, value)
+      pathParameters.push(String(parameter.example))
+    } else for (const [name, value] of queryPairs(parameter)) query.append(name, value)
   }
-  const request = { method: method.toUpperCase(), path: query.size === 0 ? filled : `${filled}?${query}` }
+  const request = {
+    method: method.toUpperCase(),
+    path: query.size === 0 ? filled : `${filled}?${query}`,
+    pathParameters,
+  }
   const [content] = Object.entries(requestBody?.content ?? {})
   if (content === undefined) return [request]
   const [type, { examples = {} }] = content
-  return Object.values(examples).map(({ value }) => ({ ...request, type, body: value }))
+  return Object.values(examples).flatMap(example =>
+    'value' in example ? [{ ...request, type, body: example.value }] : [],
+  )
 }
 
 const queryPairs = ({ name, example, style }: Parameter): [string, string][] =>

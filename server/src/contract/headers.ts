@@ -1,4 +1,5 @@
 import { limits } from '../domain/limits.ts'
+import { destinationCharactersMax } from '../domain/outbound/destination-url.ts'
 
 // The headers that carry the operator's prefix, declared without it. OpenAPI shows them, and `http/` checks requests by them.
 
@@ -38,6 +39,38 @@ export const receiptHeader = {
   schema: { type: 'string', format: 'uuid' },
 } as const
 
+export const missingHeader = {
+  name: 'missing',
+  description:
+    'How many strings became null because a token that they name is not there. Present if `missing=null` asked for that.',
+  schema: { type: 'integer', minimum: 0 },
+} as const
+
+export const proxyKeyHeader = {
+  name: 'proxy-key',
+  description: 'The key of the proxy that the request goes through.',
+  schema: { type: 'string' },
+} as const
+
+export const proxyUrlHeader = {
+  name: 'proxy-url',
+  description: 'Where the request goes, if no proxy is named and the tenant allows it: an https URL.',
+  schema: { type: 'string', maxLength: destinationCharactersMax },
+} as const
+
+export const proxyErrorHeader = {
+  name: 'proxy-error',
+  description:
+    "The code of an error that is the proxy's own. Without it, status and body are the destination's.",
+  schema: { type: 'string' },
+} as const
+
+export const destinationStatusHeader = {
+  name: 'proxy-destination-status',
+  description: 'The status that the destination answered with, if it did.',
+  schema: { type: 'integer' },
+} as const
+
 /** What answers carry besides the trace id. */
 export const answerHeaders = {
   Location: {
@@ -66,6 +99,11 @@ export type OwnHeaders = {
   readonly traceId: string
   readonly idempotencyKey: string
   readonly receipt: string
+  readonly missing: string
+  readonly proxyKey: string
+  readonly proxyUrl: string
+  readonly proxyError: string
+  readonly destinationStatus: string
 }
 
 export const ownHeaders = (headerPrefix: string): OwnHeaders => ({
@@ -73,4 +111,9 @@ export const ownHeaders = (headerPrefix: string): OwnHeaders => ({
   traceId: `${headerPrefix}-${traceIdHeader.name}`,
   idempotencyKey: `${headerPrefix}-${idempotencyKeyHeader.name}`,
   receipt: `${headerPrefix}-${receiptHeader.name}`,
+  missing: `${headerPrefix}-${missingHeader.name}`,
+  proxyKey: `${headerPrefix}-${proxyKeyHeader.name}`,
+  proxyUrl: `${headerPrefix}-${proxyUrlHeader.name}`,
+  proxyError: `${headerPrefix}-${proxyErrorHeader.name}`,
+  destinationStatus: `${headerPrefix}-${destinationStatusHeader.name}`,
 })

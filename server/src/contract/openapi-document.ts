@@ -13,15 +13,18 @@ export type Schema = {
   readonly enum?: readonly Json[]
   readonly const?: Json
   readonly default?: Json
+  readonly examples?: readonly Json[]
   readonly properties?: Readonly<Record<string, Schema>>
   readonly required?: readonly string[]
   readonly additionalProperties?: Schema | false
   readonly items?: Schema
   readonly anyOf?: readonly Schema[]
+  readonly oneOf?: readonly Schema[]
   readonly minimum?: number
   readonly maximum?: number
   readonly minLength?: number
   readonly maxLength?: number
+  readonly pattern?: string
   readonly minItems?: number
   readonly maxItems?: number
 }
@@ -39,21 +42,28 @@ export type Parameter = {
 
 export type Header = { readonly required?: true; readonly description: string; readonly schema: Schema }
 
+export type Example = { readonly summary?: string; readonly value: Json }
+
 export type Content = Readonly<
   Record<
     string,
-    { readonly schema: Schema; readonly examples?: Readonly<Record<string, { readonly value: Json }>> }
+    { readonly schema: Schema; readonly examples?: Readonly<Record<string, Example | Reference>> }
   >
 >
 
 export type Operation = {
   readonly operationId: string
   readonly summary: string
+  readonly description: string
   readonly tags: readonly string[]
   readonly security: readonly Readonly<Record<string, never[]>>[]
   readonly 'x-permission'?: string
   readonly parameters: readonly (Parameter | Reference)[]
-  readonly requestBody?: { readonly required: boolean; readonly content: Content }
+  readonly requestBody?: {
+    readonly required: boolean
+    readonly description?: string
+    readonly content: Content
+  }
   readonly responses: Readonly<
     Record<
       string,
@@ -74,6 +84,8 @@ export type OpenApiDocument = {
     readonly title: string
     readonly version: string
     readonly summary: string
+    readonly description: string
+    readonly contact: { readonly name: string }
     readonly license: { readonly name: string; readonly identifier: string }
   }
   readonly servers: readonly { readonly url: string }[]
@@ -83,6 +95,7 @@ export type OpenApiDocument = {
     readonly schemas: Readonly<Record<string, Schema>>
     readonly parameters: Readonly<Record<string, Parameter>>
     readonly headers: Readonly<Record<string, Header>>
+    readonly examples: Readonly<Record<string, Example>>
     readonly securitySchemes: {
       readonly apiKey: { readonly type: 'apiKey'; readonly in: 'header'; readonly name: string }
     }

@@ -10,12 +10,15 @@ import {
   PermissionEntry,
   UpdateApplication,
 } from './applications/schemas.ts'
+import { FailedDelivery, FailedDeliveryPage, WebhookTestResult } from './deliveries/schemas.ts'
 import type { Endpoint } from './endpoint.ts'
+import { Event, EventPage } from './events/schemas.ts'
 import { FoundTokens, SearchPlan, SearchTokens, SearchTokensByCursor } from './finding/search-schemas.ts'
 import { LogEntityType, LogEntry, LogPage } from './log/schemas.ts'
 import type { Schema } from './openapi-document.ts'
 import { Pagination } from './paging.ts'
 import { Problem } from './problem-schema.ts'
+import { CreateProxy, CreateProxyKey, PatchProxy, ProxyPage, ProxyView } from './proxies/schemas.ts'
 import { noExactNumberKeyword } from './schema.ts'
 import {
   IndexReport,
@@ -35,6 +38,7 @@ import {
   UpdateToken,
 } from './tokens/schemas.ts'
 import { declaredSchema, type TSchema } from './type.ts'
+import { CreateWebhook, CreateWebhookSecret, WebhookPage, WebhookView } from './webhooks/schemas.ts'
 
 /** The schemas that have a name in the document, and therefore in the clients generated from it. */
 const named: Readonly<Record<string, TSchema>> = {
@@ -65,8 +69,22 @@ const named: Readonly<Record<string, TSchema>> = {
   ExplainAccess,
   Explanation,
   PermissionEntry,
+  ProxyPage,
+  Proxy: ProxyView,
+  CreateProxy,
+  PatchProxy,
+  CreateProxyKey,
+  WebhookPage,
+  Webhook: WebhookView,
+  CreateWebhook,
+  CreateWebhookSecret,
   LogPage,
   LogEntry,
+  EventPage,
+  FailedDeliveryPage,
+  FailedDelivery,
+  WebhookTestResult,
+  Event,
   LogEntityType,
   Problem,
   ...dataSchemas,
@@ -98,8 +116,9 @@ const withNulls = (schema: Schema, except: readonly string[] | undefined): Schem
 }
 
 const orNull = (field: Schema): Schema => {
-  const { $ref, type, enum: values } = field
+  const { $ref, type, enum: values, anyOf } = field
   if ($ref !== undefined) return { anyOf: [field, { type: 'null' }] }
+  if (anyOf !== undefined) return { ...field, anyOf: [...anyOf, { type: 'null' }] }
   return {
     ...field,
     ...(type !== undefined && { type: [...new Set([type, 'null'].flat())] }),
@@ -116,9 +135,33 @@ const documentedValue = (value: unknown, self?: TSchema): unknown => {
   const schema = declaredSchema(value)
   const name = schema === self ? undefined : names.get(schema)
   if (name !== undefined) return { $ref: `#/components/schemas/${name}` }
-  return Object.fromEntries(
-    Object.entries(value)
-      .filter(([key]) => key !== noExactNumberKeyword)
-      .map(([key, inner]) => [key, documentedValue(inner)]),
+  return separated(
+    Object.fromEntries(
+      Object.entries(value)
+        .filter(([key]) => key !== noExactNumberKeyword)
+        .map(([key, inner]) => [key, key === 'examples' ? inner : documentedValue(inner)]),
+    ),
   )
 }
+
+/** Generators of typed languages drop or refuse what has several types at once, unless each stands for itself. */
+const separated = (schema: Schema): Schema => {
+  const { enum: values = [], type, description, ...rest } = schema
+  const told = description === undefined ? {} : { description }
+  if (values.includes(true) && values.includes(false)) {
+    const others = values.filter(value => typeof value !== 'boolean')
+    return { ...told, anyOf: [{ type: 'string', enum: others }, { type: 'boolean' }] }
+  }
+  const types = [type].flat().filter(name => name !== undefined)
+  if (types.filter(name => name !== 'null').length < 2) return schema
+  return { ...told, anyOf: types.map(name => ({ type: name, ...pick(rest, keywordsOf[name] ?? []) })) }
+}
+
+const keywordsOf: Readonly<Record<string, readonly (keyof Schema)[]>> = {
+  integer: ['minimum', 'maximum'],
+  number: ['minimum', 'maximum'],
+  string: ['format', 'minLength', 'maxLength', 'pattern'],
+}
+
+const pick = (schema: Schema, keywords: readonly (keyof Schema)[]): Schema =>
+  Object.fromEntries(Object.entries(schema).filter(([name]) => keywords.some(keyword => keyword === name)))

@@ -1,7 +1,7 @@
-import type { Issue } from '../domain/errors.ts'
+import { type Issue, requireNone } from '../domain/errors.ts'
 import { limits } from '../domain/limits.ts'
 import type { QueryParameter } from './endpoint.ts'
-import { type QueryPair, singleValue } from './query-pairs.ts'
+import { checkNames, type QueryPair, singleValue } from './query-pairs.ts'
 import { Type } from './type.ts'
 
 export type Page = { readonly page: number; readonly size: number }
@@ -19,7 +19,7 @@ export const pageSize = inBody(sizes, 'Entries per page.')
 export const Pagination = Type.Object({
   total_items: Type.Integer(),
   page_number: Type.Integer(),
-  page_size: Type.Integer(),
+  page_size: Type.Integer({ examples: [20] }),
   total_pages: Type.Integer(),
 })
 
@@ -38,6 +38,15 @@ export const readPage = (pairs: readonly QueryPair[], issues: Issue[]): Page => 
   page: readInteger(pairs, 'page', numbers, issues) ?? numbers.default,
   size: readSize(pairs, issues),
 })
+
+/** The query of a list that takes a page and nothing else. */
+export const readPageQuery = (pairs: readonly QueryPair[]): Page => {
+  const issues: Issue[] = []
+  checkNames(pairs, pageParameters, issues)
+  const page = readPage(pairs, issues)
+  requireNone(issues)
+  return page
+}
 
 export const readSize = (pairs: readonly QueryPair[], issues: Issue[]): number =>
   readInteger(pairs, 'size', sizes, issues) ?? sizes.default

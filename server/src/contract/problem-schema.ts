@@ -25,4 +25,16 @@ export const Problem = Type.Object({
       description: 'With 400: what is wrong, by place, such as data.number or [2].type; $ is the whole.',
     }),
   ),
+  sent: Type.Optional(
+    Type.Boolean({
+      description:
+        'Of a request that was to go on to a destination: whether the destination may have got it and acted on it.',
+    }),
+  ),
+  oldest: Type.Optional(
+    Type.String({ description: 'With cursor_too_old: the cursor of the oldest event that is kept.' }),
+  ),
 })
+
+/** U15: an error of the proxy's own, which cannot be taken for an answer of the destination. */
+export const ProxyProblem = Type.Object({ proxy_error: Problem })

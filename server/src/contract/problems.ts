@@ -33,6 +33,8 @@ const codesOf = (declared: Endpoint): ErrorCode[] => {
   const { permission, path, bodyType, isProbe, changes, takesIdempotencyKey, problems = [] } = declared
   const codes: ErrorCode[] = ['internal', ...problems]
   if (isProbe !== true) codes.push('overloaded')
+  // What else is refused there is broken HTTP, of which this is the kind that clients can cause.
+  if (permission === 'open') codes.push('headersTooLarge')
   if (permission !== 'open') codes.push('invalidRequest', 'unauthorized', 'rateLimited', 'unavailable')
   if (permission !== 'open' && permission !== 'any key') codes.push('forbidden')
   if (path.includes(':')) codes.push('notFound')

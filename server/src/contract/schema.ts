@@ -1,7 +1,7 @@
 import type { Json } from '../domain/json/json.ts'
 import { type TSchema, Type } from './type.ts'
 
-type Described = { readonly description?: string }
+type Described = { readonly description?: string; readonly examples?: readonly Json[] }
 type TextOptions = Described & { readonly min?: number; readonly max?: number }
 type ListOptions = Described & { readonly items: TSchema; readonly min?: number; readonly max: number }
 
@@ -14,10 +14,11 @@ export const text = (options: TextOptions = {}) => Type.String(textOptions(optio
 export const nullableText = (options: TextOptions = {}) =>
   Type.Unsafe<string | null>({ type: ['string', 'null'], ...textOptions(options) })
 
-const textOptions = ({ min, max, description }: TextOptions) => ({
+const textOptions = ({ min, max, description, examples }: TextOptions) => ({
   ...(min !== undefined && { minLength: min }),
   ...(max !== undefined && { maxLength: max }),
   ...(description !== undefined && { description }),
+  ...(examples !== undefined && { examples }),
 })
 
 /** One of a fixed set of words. */
@@ -34,11 +35,12 @@ export const textList = (options: ListOptions) =>
 export const nullableTextList = (options: ListOptions) =>
   Type.Unsafe<string[] | null>({ type: ['array', 'null'], ...listOptions(options) })
 
-const listOptions = ({ items, min, max, description }: ListOptions) => ({
+const listOptions = ({ items, min, max, description, examples }: ListOptions) => ({
   items,
   maxItems: max,
   ...(min !== undefined && { minItems: min }),
   ...(description !== undefined && { description }),
+  ...(examples !== undefined && { examples }),
 })
 
 /** `additionalProperties`, not a pattern: a pattern with `.` would let keys with a line break pass unchecked. */

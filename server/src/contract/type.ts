@@ -24,7 +24,8 @@ export const Type = {
   Boolean: (keywords: Keywords = {}) => describes<boolean>({ type: 'boolean', ...keywords }),
   Integer: (keywords: Keywords = {}) => describes<number>({ type: 'integer', ...keywords }),
   Number: (keywords: Keywords = {}) => describes<number>({ type: 'number', ...keywords }),
-  Literal: <const T extends string>(value: T) => describes<T>({ type: 'string', const: value }),
+  Literal: <const T extends string | boolean>(value: T, keywords: Keywords = {}) =>
+    describes<T>({ type: typeof value, const: value, ...keywords }),
   Array: <S extends TSchema>(items: S, keywords: Keywords = {}) =>
     describes<Static<S>[]>({ type: 'array', items, ...keywords }),
   Object: <P extends Properties>(properties: P, keywords: Keywords = {}) => {

@@ -1,3 +1,4 @@
+import type { JsonObject } from './json/json.ts'
 import { limits } from './limits.ts'
 import { pace } from './pace.ts'
 
@@ -47,10 +48,27 @@ export const catalogue = {
     detail: 'A request with this idempotency key is still being processed.',
     isTransient: true,
   },
+  deliveryInFlight: {
+    status: 409,
+    title: 'Conflict',
+    detail: 'This event is being delivered right now, and nothing more is sent.',
+    isTransient: true,
+  },
+  webhookDisabled: {
+    status: 409,
+    title: 'Conflict',
+    detail: 'The webhook is disabled; enable it, and what has failed is delivered again.',
+  },
   lastManagementKey: {
     status: 409,
     title: 'Conflict',
     detail: 'This is the last management key of the tenant; create another one first.',
+  },
+  cursorTooOld: {
+    status: 410,
+    title: 'Gone',
+    detail:
+      'Events from this cursor on are older than what is kept; the member oldest is the cursor to go on from.',
   },
   idempotencyMismatch: {
     status: 422,
@@ -79,6 +97,77 @@ export const catalogue = {
     detail: `The URL and headers together are over the limit of ${limits.headBytes} bytes.`,
   },
   requestTimeout: { status: 408, title: 'Request Timeout', detail: 'The request did not arrive in time.' },
+  destinationInvalid: {
+    status: 400,
+    title: 'Bad Request',
+    detail: 'This is no URL that the vault sends requests to.',
+  },
+  noDestination: {
+    status: 400,
+    title: 'Bad Request',
+    detail: 'Name a proxy by its key, or the URL of a destination.',
+  },
+  expressionInvalid: {
+    status: 400,
+    title: 'Bad Request',
+    detail: 'An expression of the request is wrong; the member errors says where.',
+  },
+  tokenNotFound: {
+    status: 400,
+    title: 'Bad Request',
+    detail: 'A token that the request names does not exist, or this key may not use it.',
+  },
+  headerValueInvalid: {
+    status: 400,
+    title: 'Bad Request',
+    detail: 'With its values, a header would hold characters that headers must not have.',
+  },
+  permissionDenied: {
+    status: 403,
+    title: 'Forbidden',
+    detail: 'This needs the permission token:use.',
+  },
+  ephemeralProxyDisabled: {
+    status: 403,
+    title: 'Forbidden',
+    detail: 'This tenant takes no destinations from callers: name a proxy by its key.',
+  },
+  destinationForbidden: {
+    status: 403,
+    title: 'Forbidden',
+    detail: 'The rules of the application do not let these tokens go to this destination.',
+  },
+  destinationUnreachable: {
+    status: 502,
+    title: 'Bad Gateway',
+    detail: 'The destination could not be reached.',
+  },
+  tlsFailed: {
+    status: 502,
+    title: 'Bad Gateway',
+    detail: 'The destination could not prove who it is, so it was sent nothing.',
+  },
+  answerInvalid: {
+    status: 502,
+    title: 'Bad Gateway',
+    detail: 'The destination got the request and answered what the vault cannot pass on.',
+  },
+  responseTransformFailed: {
+    status: 502,
+    title: 'Bad Gateway',
+    detail: 'The destination answered, and a transform of the proxy failed, so its answer is withheld.',
+  },
+  proxyBusy: {
+    status: 503,
+    title: 'Service Unavailable',
+    detail: 'Too many requests to destinations are under way; nothing was sent.',
+    isTransient: true,
+  },
+  destinationTimeout: {
+    status: 504,
+    title: 'Gateway Timeout',
+    detail: 'The destination did not answer in time; the member sent says whether it got the request.',
+  },
   internal: {
     status: 500,
     title: 'Internal Server Error',
@@ -117,10 +206,17 @@ export class VaultError extends Error {
   readonly ownDetail: string | undefined
   readonly issues: readonly Issue[]
   readonly headers: Readonly<Record<string, string>>
+  /** Further members of the problem. Nothing in them comes from the caller. */
+  readonly members: JsonObject
 
   constructor(
     code: ErrorCode,
-    more: { detail?: string; issues?: readonly Issue[]; headers?: Record<string, string> } = {},
+    more: {
+      detail?: string
+      issues?: readonly Issue[]
+      headers?: Record<string, string>
+      members?: JsonObject
+    } = {},
   ) {
     const entry: CatalogueEntry = catalogue[code]
     // This is an answer, not a bug. A stack would keep alive what its frames worked on, such as the parser of a query.
@@ -132,6 +228,7 @@ export class VaultError extends Error {
     this.code = code
     this.ownDetail = more.detail
     this.issues = more.issues ?? []
+    this.members = more.members ?? {}
     this.headers = { ...(entry.isTransient && shortWait), ...more.headers }
   }
 }

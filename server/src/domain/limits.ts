@@ -22,11 +22,23 @@ const inForce = {
   containerLevels: 16,
   /** Index entries that a request makes. Without it, a thousand tokens in ten containers of 16 levels would be 160,000 rows. */
   termsPerRequest: 20_000,
+  /** Numbers in a body that doubles cannot hold (C7). Each costs about a microsecond, whenever the data is read. */
+  exactNumbersPerRequest: 5_000,
   nameCharactersMax: 200,
   permissionsMax: 50,
   rulesPerApplication: 50,
+  destinationsPerRule: 20,
   rulePriorityMax: 1_000_000,
   liveKeysPerApplication: 10,
+  proxiesPerTenant: 20,
+  configurationKeys: 25,
+  configurationNameCharactersMax: 64,
+  configurationValueCharactersMax: 4_096,
+  proxyTransformsBytes: 65_536,
+  proxyTimeoutSecondsMax: 60,
+  webhooksPerTenant: 20,
+  eventsPerWebhook: 100,
+  secretGraceHoursMax: 72,
 
   expressionCharactersMax: 400,
   /**
@@ -48,11 +60,26 @@ const inForce = {
   /** All expressions of a tokenize: a thousand tokens with masks, indexes and ids of their own fit, a thousand of the dearest do not. */
   expressionStepsPerRequest: 300_000_000,
 
+  /** U5: what a detokenize may ask for, its answer, and the sealed bytes that it may have read for that. */
+  detokenizeExpressions: 2_000,
+  detokenizeTokens: 1_000,
+  detokenizeTokenBytes: 33_554_432,
+  detokenizeAnswerBytes: 8_388_608,
+  /** U12: the same for one request to the proxy. Its expressions, stored bytes and length are limited as for detokenize. */
+  proxyTokens: 100,
+  proxyHeaderCharacters: 8_192,
+  /** U19, in each of a proxy's two lists. */
+  proxyTransforms: 20,
+
   pageSizeDefault: 20,
   pageSizeMax: 100,
   pageNumberMax: 1_000_000_000,
   logPageSizeDefault: 100,
   logPageSizeMax: 1_000,
+  eventPageSizeDefault: 100,
+  eventPageSizeMax: 1_000,
+  /** Failed events of a webhook that are kept (E4). */
+  failedDeliveries: 1_000,
   /** `id=` and `type=` filters of one list request. */
   filterValuesMax: 100,
 
@@ -71,6 +98,20 @@ const inForce = {
 
   aliasAttempts: 10,
   aliasRandomCharactersMin: 6,
+
+  /** A destination's time: to be found, to be connected to, for the first byte of its answer, between bytes, and in all. */
+  destinationDnsMs: 3_000,
+  destinationConnectMs: 5_000,
+  destinationFirstByteMs: 25_000,
+  destinationBetweenBytesMs: 10_000,
+  destinationTotalMs: 120_000,
+  /** Its answer, decoded and as it arrives. */
+  destinationAnswerBytes: 1 << 20,
+  destinationWireBytes: 2 << 20,
+  /** Calls of other servers that are under way, of one kind: for a tenant, and for all. Answers are held whole. */
+  callsPerTenant: 64,
+  callsPerProcess: 256,
+  callBytesPerProcess: 256 << 20,
 
   errorNameCharactersMax: 64,
   errorsPerAnswer: 50,
@@ -99,6 +140,7 @@ export const ceilings = {
   containerCharactersMax: 1_000,
   containerLevels: 32,
   termsPerRequest: 200_000,
+  exactNumbersPerRequest: 50_000,
   idempotencyKeyCharactersMax: 255,
   pageSizeDefault: 1_000,
   pageSizeMax: 1_000,

@@ -19,6 +19,8 @@ export const pace = {
   pageBatchBytes: 1 << 21,
   /** Records that a page of the log examines. */
   logPageRecords: 20_000,
+  /** A page of events that examined so many records ends, unless it is empty still. */
+  eventPageRecords: 20_000,
 
   /** How long after an index report the next one starts. */
   reportIntervalMs: 3_600_000,
@@ -87,6 +89,14 @@ export const pace = {
    */
   proveIntervalMs: 1_000,
   proveLeaseMs: 5_000,
+  /**
+   * Events are delivered by one node, which looks at the logs once a second. Its lease ends soon enough for another one to go on
+   * within half a minute; nodes whose clocks differ by more may both deliver.
+   */
+  deliverIntervalMs: 1_000,
+  deliveryMaxMs: 15_000,
+  deliverLeaseMs: 15_000,
+  deliverRenewMs: 5_000,
   clockSkewMs: 60_000,
   /** After this long, every server has learned of a change of grants (C27), and has committed what it wrote without it. */
   grantsHeardMs: 2_000,

@@ -44,6 +44,9 @@ export class ByteBudget {
 
 type Holder = { held: number; readonly keys: Map<unknown, number> }
 
+/** What long work may ask for: more memory, as long as there is room. */
+export type Room = Pick<ByteAccount, 'held' | 'hold'>
+
 /** The part of the budget that one request holds. */
 export class ByteAccount {
   readonly #budget: ByteBudget

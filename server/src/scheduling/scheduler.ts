@@ -1,4 +1,7 @@
 import { VaultError } from '../domain/errors.ts'
+import type { Counter, Histogram } from '../telemetry/meters.ts'
+
+export type TurnMeters = { readonly wait: Histogram; readonly refused: Counter }
 
 /**
  * The one way to the processor (C37). Every request and every background job is a `Work` that asks for turns. The scheduler gives
@@ -23,6 +26,7 @@ import { VaultError } from '../domain/errors.ts'
 export class Scheduler {
   readonly #now: () => number
   readonly #waitMaxMs: number
+  readonly #meters: TurnMeters | undefined
   readonly #tenants = new Map<unknown, Share>()
   /** The tenants with waiting turns. */
   readonly #waiting: Share[] = []
@@ -41,9 +45,11 @@ export class Scheduler {
   constructor({
     now = () => performance.now(),
     waitMaxMs = 1_000,
-  }: { now?: () => number; waitMaxMs?: number } = {}) {
+    meters,
+  }: { now?: () => number; waitMaxMs?: number; meters?: TurnMeters } = {}) {
     this.#now = now
     this.#waitMaxMs = waitMaxMs
+    this.#meters = meters
   }
 
   /** Work for an answer. It is charged to the key of the tenant, or, for strangers, to their address. */
@@ -155,7 +161,7 @@ export class Scheduler {
     this.#lastSlice++
     this.#slice = this.#lastSlice
     this.#sliceBegan = this.#now()
-    for (const work of group) work.start(this.#slice)
+    for (const work of group) this.#start(work)
     // Promises resolve in microtasks. A tick that a microtask requests runs when no microtask is left: every work of the group
     // has then ended, or waits for something.
     queueMicrotask(() =>
@@ -169,6 +175,12 @@ export class Scheduler {
         else setImmediate(() => this.#runGroup(this.#now()))
       }),
     )
+  }
+
+  #start(work: Work): void {
+    // Background work waits for as long as there is other work.
+    if (work.since !== Number.POSITIVE_INFINITY) this.#meters?.wait.observeMs(this.#sliceBegan - work.since)
+    work.start(this.#slice)
   }
 
   #take(): Work[] {
@@ -202,6 +214,7 @@ export class Scheduler {
       for (const queue of [...tenant.waiting]) {
         for (let late = queue.takeLate(before); late !== undefined; late = queue.takeLate(before)) {
           this.#refused++
+          this.#meters?.refused.add()
           late.refuse(new VaultError('overloaded'))
         }
         if (queue.length === 0) this.#rest(queue)

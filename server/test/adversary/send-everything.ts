@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
+import { newUuid } from '../../src/crypto/uuid.ts'
 import type { TestReply } from '../rig/answers.ts'
 import { ownerAndManager } from '../rig/applications.ts'
+import { putFailedDelivery, putWebhook, unreachable } from '../rig/put-webhook.ts'
 import { sendRaw } from '../rig/raw-http.ts'
+import { webhookFor } from '../rig/receivers.ts'
 import { spoilTokens } from '../rig/stored-rows.ts'
 import type { Send, TestApplication, TestVault } from '../rig/test-vault.ts'
 import type { Canaries } from './canaries.ts'
@@ -33,7 +36,7 @@ export type Traffic = {
 
 /** Sends canaries through every endpoint and into every kind of refusal. */
 export const sendEverything = async (vault: TestVault, canaries: Canaries): Promise<Traffic> => {
-  const { keys } = await vault.tenant(applications)
+  const { keys, tenantId } = await vault.tenant(applications)
   const keyTexts: string[] = Object.values(keys)
   const sent: Sent[] = []
 
@@ -218,8 +221,27 @@ export const sendEverything = async (vault: TestVault, canaries: Canaries): Prom
       await send('POST', '/v2/tokens/search', { key: keys.reader, body: { query, start, size: 1 } })
   }
 
+  assert.equal((await vault.post('/detokenize', keys.reader, [`{{ ${cardId} }}`])).status, 200)
+  for (const expression of [
+    canaries.numberAsId(),
+    `token: ${canaries.numberAsId()} | last4`,
+    `'${canaries.card()}' | ${canaries.name()}`,
+    `'${canaries.text()}' | plus: '${canaries.value()}'`,
+    `'${canaries.text()}' | hmac: '${canaries.value()}', '${canaries.value()}' | to_base16`,
+    `'${canaries.text()}' | date: '%Q${canaries.value()}'`,
+    `${personId} | json: '$.${canaries.value()}'`,
+    `${personId} | append: ${canaries.value()}`,
+    `${personId} | append: '${canaries.value()}`,
+  ])
+    for (const query of ['', `?missing=${canaries.value()}`])
+      await send('POST', `/detokenize${query}`, {
+        key: keys.reader,
+        body: { [canaries.name()]: [canaries.text(), `${canaries.text()} {{ ${expression} }}`] },
+      })
+
   // Requests that carry no input.
-  for (const path of ['/', '/health', '/ready', '/openapi.json', '/docs']) await send('GET', path)
+  for (const path of ['/', '/health', '/ready', '/openapi.json', '/docs', '/docs/errors'])
+    await send('GET', path)
   for (const path of [
     '/permissions',
     '/applications/key',
@@ -229,6 +251,9 @@ export const sendEverything = async (vault: TestVault, canaries: Canaries): Prom
     '/tenants/self/reports/indexes',
     '/logs/entity-types',
     '/logs/export',
+    '/events',
+    `/events/evt_${canaries.card()}`,
+    `/events?type=${canaries.value()}&start=${canaries.value()}`,
     `/logs?operation=${canaries.value()}&token_id=${canaries.card()}`,
     `/logs?result=${canaries.value()}&start_date=${canaries.value()}&start=${canaries.value()}`,
     `/logs/export?start=${canaries.value()}`,
@@ -294,6 +319,72 @@ export const sendEverything = async (vault: TestVault, canaries: Canaries): Prom
     await send('GET', path, { key })
   await send('GET', `/applications/${id}/keys/${canaries.card()}`, { key })
   await send('DELETE', `/applications/${id}/keys/${canaries.card()}`, { key })
+  // Proxies and webhooks.
+  const proxyOf = () => ({
+    name: canaries.value(),
+    destination_url: `https://api.example.com/${encodeURIComponent(canaries.value())}`,
+    configuration: { a: canaries.value() },
+    request_transforms: [{ type: 'append_header', name: 'x', value: canaries.value() }],
+  })
+  const proxy = await send('POST', '/proxies', { key, body: proxyOf() })
+  assert.equal(proxy.status, 201, proxy.text)
+  keyTexts.push(proxy.body.key)
+  const proxyPath = `/proxies/${proxy.body.id}`
+  const newKey = await send('POST', `${proxyPath}/key`, { key, body: {}, headers: idempotent })
+  keyTexts.push(newKey.body.key)
+  await send('POST', `${proxyPath}/key`, { key, body: {}, headers: idempotent })
+  for (const path of ['/proxies', proxyPath, `/proxies/${canaries.card()}`]) await send('GET', path, { key })
+  await send('PUT', proxyPath, { key, body: proxyOf() })
+  await send('PUT', proxyPath, { key, body: { ...proxyOf(), destination_url: canaries.value() } })
+  await send('PATCH', proxyPath, { key, body: { configuration: { b: canaries.value() } } })
+  await send('PATCH', proxyPath, {
+    key,
+    body: { configuration: { [canaries.name()]: canaries.value() }, timeout: canaries.value() },
+  })
+  await send('POST', '/proxies', {
+    key,
+    body: {
+      ...proxyOf(),
+      application: { id: canaries.card() },
+      request_transforms: [{ type: canaries.value(), [canaries.name()]: canaries.value() }],
+      methods: [canaries.value()],
+    },
+  })
+  for (const headers of [
+    { 'svc-proxy-key': newKey.body.key },
+    { 'svc-proxy-key': canaries.value() },
+    { 'svc-proxy-url': `https://${canaries.card()}.example/` },
+  ])
+    await send('POST', `/proxy?card=${canaries.card()}`, { key, headers, body: canaries.value() })
+  await send('DELETE', proxyPath, { key })
+  const webhookOf = () => ({
+    name: canaries.value(),
+    url: `https://hooks.example.com/${encodeURIComponent(canaries.value())}`,
+    events: ['token.*'],
+  })
+  const webhook = await send('POST', '/webhooks', { key, body: webhookOf() })
+  assert.equal(webhook.status, 201, webhook.text)
+  keyTexts.push(webhook.body.secret)
+  const webhookPath = `/webhooks/${webhook.body.id}`
+  const newSecret = await send('POST', `${webhookPath}/secret`, { key, body: {}, headers: idempotent })
+  keyTexts.push(newSecret.body.secret)
+  await send('POST', `${webhookPath}/secret`, { key, body: { grace_hours: canaries.value() } })
+  for (const path of ['/webhooks', '/webhooks/event-types', webhookPath, `/webhooks/${canaries.card()}`])
+    await send('GET', path, { key })
+  await send('PUT', webhookPath, { key, body: webhookOf() })
+  const unsent = newUuid()
+  await putWebhook(vault, tenantId, webhookFor(unreachable, unsent))
+  const failed = `/webhooks/${unsent}/deliveries/${await putFailedDelivery(vault, tenantId, unsent)}`
+  await send('POST', `/webhooks/${unsent}/test`, { key })
+  await send('GET', `/webhooks/${unsent}/deliveries`, { key })
+  await send('GET', `/webhooks/${unsent}/deliveries?start=${canaries.value()}`, { key })
+  await send('POST', `${failed}/retry`, { key })
+  await send('POST', `/webhooks/${unsent}/deliveries/${canaries.card()}/retry`, { key })
+  await send('PUT', webhookPath, {
+    key,
+    body: { ...webhookOf(), url: canaries.value(), events: [canaries.value()] },
+  })
+  await send('DELETE', webhookPath, { key })
   await send('PUT', '/tenants/self', {
     key,
     body: { name: canaries.value(), settings: { fingerprint_tokens: 'true' } },

@@ -97,6 +97,27 @@ const accepted: readonly { name: string; send: Record<string, unknown>; is: Reco
     is: { rules: [{ ...rule, container: '/pci/high/' }] },
   },
   {
+    name: 'an application with destinations, in the form in which they are compared (U11.4)',
+    send: {
+      rules: [
+        {
+          ...rule,
+          permissions: ['proxy:invoke', 'token:read'],
+          destinations: ['HTTPS://API.Example.com:443/V1/', 'https://*.example.org/'],
+        },
+      ],
+    },
+    is: {
+      rules: [
+        {
+          ...rule,
+          permissions: ['token:use', 'token:read'],
+          destinations: ['https://api.example.com/V1/', 'https://*.example.org/'],
+        },
+      ],
+    },
+  },
+  {
     name: 'an application with 50 rules (C8.16)',
     send: { rules: manyRules(50) },
     is: { rules: manyRules(50) },
@@ -221,6 +242,37 @@ const refusedGrants: readonly {
     name: 'a container of more than 400 characters (C8.11)',
     send: { rules: [{ ...rule, container: `/${'a'.repeat(399)}/` }] },
     errors: ['rules[0].container'],
+  },
+  {
+    name: 'destinations in a rule without token:use (U11.4)',
+    send: { rules: [{ ...rule, destinations: ['https://api.example.com/'] }] },
+    errors: ['rules[0].destinations'],
+  },
+  {
+    name: 'destinations that are none (U11.4)',
+    send: {
+      rules: [
+        { ...rule, permissions: ['token:use'], destinations: ['https://a.example/', 'https://a.example/x'] },
+      ],
+    },
+    errors: ['rules[0].destinations[1]'],
+  },
+  {
+    name: 'a destination at a port that the operator does not allow (U11.4)',
+    send: {
+      rules: [{ ...rule, permissions: ['token:use'], destinations: ['https://a.example:8443/'] }],
+    },
+    errors: ['rules[0].destinations[0]'],
+  },
+  ...[[], Array.from({ length: 21 }, (_, at) => `https://a${at}.example/`)].map(destinations => ({
+    name: `${destinations.length} destinations (U11.4)`,
+    send: { rules: [{ ...rule, permissions: ['token:use'], destinations }] },
+    errors: ['rules[0].destinations'],
+  })),
+  {
+    name: 'token:use twice, under both of its names (U11.1)',
+    send: { permissions: ['token:use', 'proxy:invoke'] },
+    errors: ['permissions[1]'],
   },
   {
     name: 'an unknown field in a rule (C6.1)',

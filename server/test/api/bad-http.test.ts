@@ -80,7 +80,7 @@ onSqliteAlone('HTTP that no ordinary client sends', 'refused before storage is a
       }
     })
 
-  test('a request without a Host is logged like any other (docs/operating.md)', async () => {
+  test('a request without a Host is logged like any other (docs/running.md)', async () => {
     const before = vault().log.length
     const [reply] = await raw('GET /tokens HTTP/1.1\r\nSVC-TRACE-ID: without-a-host\r\n\r\n')
     assert.equal(reply?.status, 400)

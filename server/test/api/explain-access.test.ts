@@ -132,6 +132,62 @@ onOneEngine('explain access', 'explained above storage', vault => {
       rules: [3],
     },
   ]
+  const here = 'https://api.example.com/v1/charges'
+  const using: readonly { ask: object; outcome: string; reason: RegExp; reasons?: RegExp }[] = [
+    {
+      ask: { type: 'token' },
+      outcome: 'allowed',
+      reason: /the proxy sends the whole value; it may not be read/,
+    },
+    { ask: { containers: ['/b/'] }, outcome: 'allowed', reason: /token:read shows it under reveal/ },
+    {
+      ask: { type: 'card' },
+      outcome: 'refused',
+      reason: /^destination_forbidden, unless/,
+      reasons: /the rule of priority 1 on \/pci\/ holds token:use, but only for its destinations/,
+    },
+    { ask: { type: 'card', destination: here }, outcome: 'allowed', reason: /every container/ },
+    {
+      ask: { type: 'card', destination: 'https://api.example.com/v1' },
+      outcome: 'refused',
+      reason: /^destination_forbidden: .* other destinations$/,
+      reasons: /only for its destinations/,
+    },
+    {
+      ask: { containers: ['/pci/', '/c/'], destination: here },
+      outcome: 'refused',
+      reason: /^token_not_found: .* on \/c\/$/,
+    },
+  ]
+  for (const { ask, outcome, reason, reasons } of using)
+    test(`how a token may be used is explained: ${JSON.stringify(ask)} (U11.3, U11.5)`, async () => {
+      const { manager, id } = await start({
+        rules: [
+          {
+            priority: 1,
+            container: '/pci/',
+            transform: 'mask',
+            permissions: ['proxy:invoke'],
+            destinations: ['https://API.example.com/v1/', 'https://*.example.org/'],
+          },
+          { priority: 2, container: '/general/', transform: 'mask', permissions: ['token:use'] },
+          { priority: 3, container: '/b/', transform: 'reveal', permissions: ['token:use', 'token:read'] },
+        ],
+      })
+      const { body } = await explain(manager, id, { permission: 'token:use', ...ask })
+      assert.equal(body.outcome, outcome, body.reason)
+      assert.match(body.reason, reason)
+      const [container] = body.containers
+      if (reasons) assert.match(container.reason, reasons)
+      if (container.rule?.priority === 1) {
+        assert.deepEqual(container.rule.permissions, ['token:use'])
+        assert.deepEqual(container.rule.destinations, [
+          'https://api.example.com/v1/',
+          'https://*.example.org/',
+        ])
+      }
+    })
+
   for (const { name, ask, outcome, reason, rules: deciding } of told)
     test(`${name}: ${JSON.stringify(ask)}`, async () => {
       const { manager, id } = await start()
@@ -221,6 +277,12 @@ onOneEngine('explain access', 'explained above storage', vault => {
       errors: ['containers'],
     },
     { ask: { permission: 'token:read', type: 'card', container: '/' }, errors: ['container'] },
+    { ask: { permission: 'event:read', type: 'card' }, errors: ['permission'] },
+    {
+      ask: { permission: 'token:use', type: 'card', destination: 'http://x.example/' },
+      errors: ['destination'],
+    },
+    { ask: { permission: 'token:read', type: 'card', destination: here }, errors: ['destination'] },
     { ask: 'token:read', errors: ['$'] },
   ]
   for (const { ask, errors } of refused)

@@ -41,7 +41,11 @@ onEveryEngine('get the tenant', vault => {
 
   test('the settings of a new tenant are strings: it fingerprints and does not deduplicate (§2.4.4, §2.4.9, C31.5)', async () => {
     const { tenant } = await newTenant()
-    assert.deepEqual(tenant.settings, { fingerprint_tokens: 'true', deduplicate_tokens: 'false' })
+    assert.deepEqual(tenant.settings, {
+      fingerprint_tokens: 'true',
+      deduplicate_tokens: 'false',
+      disable_ephemeral_proxy: 'true',
+    })
   })
 
   test('a changed tenant shows who changed it last and when (§2.4.7, §2.4.8, C5.5)', async () => {

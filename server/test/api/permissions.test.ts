@@ -11,6 +11,7 @@ const holders: Readonly<Record<string, readonly string[]>> = {
   'token:update': ['public', 'private'],
   'token:delete': ['private'],
   'token:search': ['private'],
+  'token:use': ['private'],
   'tenant:read': ['management'],
   'tenant:update': ['management'],
   'tenant:delete': ['management'],
@@ -20,7 +21,19 @@ const holders: Readonly<Record<string, readonly string[]>> = {
   'application:delete': ['management'],
   'report:read': ['management'],
   'log:read': ['management'],
+  'proxy:create': ['management'],
+  'proxy:read': ['management'],
+  'proxy:update': ['management'],
+  'proxy:delete': ['management'],
+  'webhook:create': ['management'],
+  'webhook:read': ['management'],
+  'webhook:update': ['management'],
+  'webhook:delete': ['management'],
+  'event:read': ['private', 'management'],
 }
+
+const proxy = { name: 'P', destination_url: 'https://api.example.com/' }
+const webhook = { name: 'W', url: 'https://hooks.example.com/', events: ['token.*'] }
 
 onOneEngine('permissions', 'refused before storage is asked', vault => {
   test('any key can list every permission with the application types that may hold it (C29.5)', async () => {
@@ -124,6 +137,28 @@ onOneEngine('permissions', 'refused before storage is asked', vault => {
         path: '/tenants/self/reports/usage',
         needs: 'report:read',
       },
+      { name: 'listing proxies (U18.1)', method: 'GET', path: '/proxies', needs: 'proxy:read' },
+      {
+        name: 'creating a proxy (U18.1)',
+        method: 'POST',
+        path: '/proxies',
+        needs: 'proxy:create',
+        body: proxy,
+      },
+      { name: 'listing webhooks (E3.1)', method: 'GET', path: '/webhooks', needs: 'webhook:read' },
+      {
+        name: 'listing the types of events (E3.1)',
+        method: 'GET',
+        path: '/webhooks/event-types',
+        needs: 'webhook:read',
+      },
+      {
+        name: 'creating a webhook (E3.1)',
+        method: 'POST',
+        path: '/webhooks',
+        needs: 'webhook:create',
+        body: webhook,
+      },
       { name: 'reading the log (L5.1)', method: 'GET', path: '/logs', needs: 'log:read' },
       {
         name: 'listing what the log is about (L5.1)',
@@ -132,6 +167,8 @@ onOneEngine('permissions', 'refused before storage is asked', vault => {
         needs: 'log:read',
       },
       { name: 'exporting the log (L5.1)', method: 'GET', path: '/logs/export', needs: 'log:read' },
+      { name: 'reading the feed (E6.1)', method: 'GET', path: '/events', needs: 'event:read' },
+      { name: 'reading an event (E6.1)', method: 'GET', path: '/events/:event', needs: 'event:read' },
       {
         name: 'deleting the tenant (§5.10)',
         method: 'DELETE',
@@ -143,7 +180,9 @@ onOneEngine('permissions', 'refused before storage is asked', vault => {
     test(`${name} needs ${needs}, and no other permission will do (C2.12)`, async () => {
       const { keys } = await vault().tenant(ownerAndManager)
       granted(await vault().post('/tokens', keys.owner, { id: 'a-token', type: 'token', data: 'x' }))
-      const send = (key: string) => vault().send(method, path, { key, ...(body !== undefined && { body }) })
+      const [event] = granted(await vault().get('/events', keys.manager)).data
+      const send = (key: string) =>
+        vault().send(method, path.replace(':event', event.id), { key, ...(body !== undefined && { body }) })
       const flatOf = (wanted: (permission: string) => boolean, type: string) => ({
         type,
         permissions: Object.keys(holders).filter(held => holders[held]?.includes(type) && wanted(held)),

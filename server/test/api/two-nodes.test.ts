@@ -187,7 +187,11 @@ onEveryEngine('two nodes on one storage', vault => {
     assert.deepEqual([one.status, two.status], [200, 200])
     const { name, settings } = granted(await there('GET', '/tenants/self', keys.manager))
     assert.equal(name, 'one', 'the later one')
-    assert.deepEqual(settings, { fingerprint_tokens: 'false', deduplicate_tokens: 'true' })
+    assert.deepEqual(settings, {
+      fingerprint_tokens: 'false',
+      deduplicate_tokens: 'true',
+      disable_ephemeral_proxy: 'true',
+    })
 
     const { id } = await newApplication(vault(), keys.manager, {})
     for (let count = 1; count < 9; count++)

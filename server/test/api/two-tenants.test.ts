@@ -2,9 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { endpoints } from '../../src/contract/endpoints.ts'
+import { newUuid } from '../../src/crypto/uuid.ts'
 import { appearance, granted, type TestReply } from '../rig/answers.ts'
 import { newApplication, ownerAndManager } from '../rig/applications.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
+import { putFailedDelivery, putWebhook, unreachable } from '../rig/put-webhook.ts'
+import { webhookFor } from '../rig/receivers.ts'
 import { rowsOfTenant } from '../rig/stored-rows.ts'
 import type { TestVault } from '../rig/test-vault.ts'
 import { assertAbsent } from '../rig/traces.ts'
@@ -17,6 +20,9 @@ const card = {
   containers: ['/shared/'],
 }
 
+const proxy = { name: 'P', destination_url: 'https://api.example.com/', configuration: { a: 'b' } }
+const webhook = { name: 'W', url: 'https://hooks.example.com/', events: ['token.*'] }
+
 type Tenant = {
   tenantId: string
   keys: Record<keyof typeof ownerAndManager, string>
@@ -24,6 +30,10 @@ type Tenant = {
   chosen: string
   application: string
   apiKey: string
+  event: string
+  proxy: string
+  webhook: string
+  delivery: string
 }
 type Who = keyof typeof ownerAndManager
 
@@ -58,6 +68,19 @@ const asked: Record<string, { who: Who; bodies: readonly unknown[] }> = {
   createApiKey: { who: 'manager', bodies: [{}, { expires_at: '2030-01-01' }, { expires_at: 'x' }] },
   getApiKey: { who: 'manager', bodies: [undefined] },
   deleteApiKey: { who: 'manager', bodies: [undefined] },
+  getEvent: { who: 'manager', bodies: [undefined] },
+  getProxy: { who: 'manager', bodies: [undefined] },
+  updateProxy: { who: 'manager', bodies: [proxy, { ...proxy, name: '' }] },
+  patchProxy: { who: 'manager', bodies: [{ name: 'stolen' }, {}, { name: '' }] },
+  createProxyKey: { who: 'manager', bodies: [{}] },
+  deleteProxy: { who: 'manager', bodies: [undefined] },
+  getWebhook: { who: 'manager', bodies: [undefined] },
+  updateWebhook: { who: 'manager', bodies: [webhook, { ...webhook, name: '' }] },
+  createWebhookSecret: { who: 'manager', bodies: [{}, { grace_hours: 99 }] },
+  deleteWebhook: { who: 'manager', bodies: [undefined] },
+  testWebhook: { who: 'manager', bodies: [undefined] },
+  listDeliveries: { who: 'manager', bodies: [undefined] },
+  retryDelivery: { who: 'manager', bodies: [undefined] },
   explainAccess: {
     who: 'manager',
     bodies: [
@@ -80,7 +103,23 @@ onEveryEngine('two tenants', (vault, aboveStorage) => {
     )
     const { id: application } = await newApplication(vault(), keys.manager, { permissions: ['token:read'] })
     const [{ id: apiKey }] = granted(await vault().get(`/applications/${application}/keys`, keys.manager))
-    return { tenantId, keys, token, chosen, application, apiKey }
+    const [{ id: event }] = granted(await vault().get('/events', keys.manager)).data
+    const { id: proxyId } = granted(await vault().post('/proxies', keys.manager, proxy))
+    const webhookId = newUuid()
+    await putWebhook(vault(), tenantId, webhookFor(unreachable, webhookId))
+    const delivery = await putFailedDelivery(vault(), tenantId, webhookId)
+    return {
+      tenantId,
+      keys,
+      token,
+      chosen,
+      application,
+      apiKey,
+      event,
+      proxy: proxyId,
+      webhook: webhookId,
+      delivery,
+    }
   }
   const numberOf = async ({ tenantId }: Tenant): Promise<number> => {
     const row = (await vault().store.listTenants()).find(({ id }) => id === tenantId)
@@ -89,7 +128,9 @@ onEveryEngine('two tenants', (vault, aboveStorage) => {
   }
 
   test('every endpoint with an id in its path is covered below (C31.9)', () => {
-    const naming = Object.values<Endpoint>(endpoints).filter(({ path }) => path.includes(':'))
+    const naming = Object.values<Endpoint>(endpoints).filter(
+      ({ path, permission }) => path.includes(':') && permission !== 'open',
+    )
     assert.deepEqual(naming.map(({ id }) => id).sort(), Object.keys(asked).sort())
   })
 
@@ -97,11 +138,18 @@ onEveryEngine('two tenants', (vault, aboveStorage) => {
     const endpoint = Object.values<Endpoint>(endpoints).find(({ id }) => id === endpointId)
     assert.ok(endpoint)
     const { method, path } = endpoint
+    const second = /:(keyId|deliveryId)/
+    const hasSecond = second.test(path)
+    const secondOf = ({ apiKey, delivery }: Tenant): string => (path.includes(':keyId') ? apiKey : delivery)
+    const firstOf = (of: Tenant): string =>
+      [of.token, of.event, of.proxy, of.webhook][
+        ['/tokens', '/events', '/proxies', '/webhooks'].findIndex(folder => path.startsWith(folder))
+      ] ?? of.application
     test(`${method} ${path}: what another tenant has looks like what does not exist (§1.3, C31.9, C2.13, C2.14)`, async () => {
       const [ours, theirs] = [await found(), await found()]
       const theirNumber = await numberOf(theirs)
-      const send = (id: string, keyId: string, body: unknown): Promise<TestReply> =>
-        vault().send(method, path.replace(':id', encodeURIComponent(id)).replace(':keyId', keyId), {
+      const send = (id: string, secondId: string, body: unknown): Promise<TestReply> =>
+        vault().send(method, path.replace(':id', encodeURIComponent(id)).replace(second, secondId), {
           key: ours.keys[who],
           ...(body !== undefined && { body }),
         })
@@ -109,18 +157,19 @@ onEveryEngine('two tenants', (vault, aboveStorage) => {
       for (const body of bodies) {
         const missing = appearance(await send(unknownId, unknownId, body))
         assert.ok(missing.status === 404 || missing.status === 400, `${missing.status}`)
-        const names = [theirs.token, theirs.chosen, theirs.application, theirs.apiKey, theirs.tenantId]
+        const { tenantId, keys: _, ...ids } = theirs
+        const names = [...Object.values(ids), tenantId]
         for (const id of names)
-          for (const keyId of path.includes(':keyId') ? [theirs.apiKey, ours.apiKey, unknownId] : [unknownId])
-            assert.deepEqual(appearance(await send(id, keyId, body)), missing, `${id} ${keyId}`)
-        if (path.includes(':keyId'))
-          assert.deepEqual(appearance(await send(ours.application, theirs.apiKey, body)), missing)
+          for (const secondId of hasSecond ? [secondOf(theirs), secondOf(ours), unknownId] : [unknownId])
+            assert.deepEqual(appearance(await send(id, secondId, body)), missing, `${id} ${secondId}`)
+        if (hasSecond)
+          assert.deepEqual(appearance(await send(firstOf(ours), secondOf(theirs), body)), missing)
       }
       assert.equal(await stateOf(vault(), theirNumber), before, 'and nothing was touched')
       // For its owners it does exist.
       const [first] = bodies
-      const own = path.startsWith('/tokens') ? theirs.token : theirs.application
-      const reply = await vault().send(method, path.replace(':id', own).replace(':keyId', theirs.apiKey), {
+      const own = path.replace(':id', firstOf(theirs)).replace(second, secondOf(theirs))
+      const reply = await vault().send(method, own, {
         key: theirs.keys[who],
         ...(first !== undefined && { body: first }),
       })

@@ -6,8 +6,13 @@ import { commitGate } from '../rig/commit-gate.ts'
 import { onEveryEngine } from '../rig/every-engine.ts'
 import { assertAbsent } from '../rig/traces.ts'
 
-type Settings = { fingerprint_tokens: 'true' | 'false'; deduplicate_tokens: 'true' | 'false' }
-const asBorn: Settings = { fingerprint_tokens: 'true', deduplicate_tokens: 'false' }
+type Setting = 'fingerprint_tokens' | 'deduplicate_tokens' | 'disable_ephemeral_proxy'
+type Settings = Record<Setting, 'true' | 'false'>
+const asBorn: Settings = {
+  fingerprint_tokens: 'true',
+  deduplicate_tokens: 'false',
+  disable_ephemeral_proxy: 'true',
+}
 
 /** What is sent to a tenant with default settings, and what its settings are then. */
 const accepted: readonly { name: string; send: unknown; settings: Settings }[] = [
@@ -25,14 +30,19 @@ const accepted: readonly { name: string; send: unknown; settings: Settings }[] =
     settings: { ...asBorn, fingerprint_tokens: 'false' },
   },
   {
+    name: 'allowing ephemeral proxies leaves the others (U11.6, C31.2)',
+    send: { settings: { disable_ephemeral_proxy: 'false' } },
+    settings: { ...asBorn, disable_ephemeral_proxy: 'false' },
+  },
+  {
     name: 'both settings as strings (C31.3, §2.4.9)',
     send: { settings: { fingerprint_tokens: 'false', deduplicate_tokens: 'true' } },
-    settings: { fingerprint_tokens: 'false', deduplicate_tokens: 'true' },
+    settings: { ...asBorn, fingerprint_tokens: 'false', deduplicate_tokens: 'true' },
   },
   {
     name: 'both settings as booleans (C31.3, §2.4.9)',
     send: { settings: { fingerprint_tokens: false, deduplicate_tokens: true } },
-    settings: { fingerprint_tokens: 'false', deduplicate_tokens: 'true' },
+    settings: { ...asBorn, fingerprint_tokens: 'false', deduplicate_tokens: 'true' },
   },
 ]
 
@@ -116,6 +126,7 @@ onEveryEngine('update the tenant', (vault, aboveStorage) => {
     await put(keys.manager, { name: 'x', settings: { deduplicate_tokens: true } })
     await put(keys.manager, { name: 'x', settings: { fingerprint_tokens: false } })
     assert.deepEqual((await put(keys.manager, { name: 'y' })).body.settings, {
+      ...asBorn,
       fingerprint_tokens: 'false',
       deduplicate_tokens: 'true',
     })
@@ -179,7 +190,11 @@ onEveryEngine('update the tenant', (vault, aboveStorage) => {
     gate.open()
     const replies = await Promise.all(updates)
     const after = await read(keys.manager)
-    assert.deepEqual(after.settings, { fingerprint_tokens: 'false', deduplicate_tokens: 'true' })
+    assert.deepEqual(after.settings, {
+      ...asBorn,
+      fingerprint_tokens: 'false',
+      deduplicate_tokens: 'true',
+    })
     assert.deepEqual(
       replies.map(({ status }) => status),
       [200, 200],

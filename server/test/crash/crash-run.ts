@@ -1,6 +1,7 @@
 import { Seeded } from '../rig/seeded.ts'
 import { Books } from './books.ts'
 import { askAgain } from './carry-out.ts'
+import { checkEvents } from './check-events.ts'
 import { checkLog } from './check-log.ts'
 import { compareWithBooks } from './compare-with-books.ts'
 import { Fleet, type FleetOptions } from './fleet.ts'
@@ -57,6 +58,7 @@ export const crashRun = async (options: CrashOptions): Promise<void> => {
 const holdAgainstBooks = async (fleet: Fleet, ledger: Ledger): Promise<void> => {
   await compareWithBooks(fleet, ledger)
   await checkLog(fleet, ledger)
+  await checkEvents(fleet, ledger)
   await fleet.examine()
 }
 

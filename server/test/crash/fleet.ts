@@ -72,9 +72,9 @@ export class Fleet implements Target {
 
   /** Afterwards every node runs; those with an order were started with it. */
   async startAll(orders: Readonly<Record<number, Partial<KillOrder>>> = {}): Promise<void> {
-    this.#keys ??= await newTenant(this.#config())
-    // The nodes are of a later release (kill-points.ts), so that one can be killed while it migrates.
+    // The nodes are of a later release (kill-points.ts), so that one can be killed while it migrates. One may have made the vault.
     this.#leaveLaterRelease ??= becomeLaterRelease()
+    this.#keys ??= await newTenant(this.#config())
     for (let number = 1; number <= this.size; number++) {
       if (orders[number] !== undefined) await this.#end(number)
       if (!this.#nodes.has(number)) await this.start(number, orders[number])

@@ -1,4 +1,5 @@
 import type { Books } from './books.ts'
+import { EventBooks } from './check-events.ts'
 import type { Write } from './writes.ts'
 
 /** An answered write with an idempotency key. Repeated, it must get the same answer and do nothing. */
@@ -19,6 +20,9 @@ export class Ledger {
     cursor: undefined,
     next: new Map(),
   }
+
+  /** What events have told. */
+  readonly events = new EventBooks()
 
   constructor(books: Books) {
     this.books = books

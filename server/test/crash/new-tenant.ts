@@ -21,7 +21,8 @@ export const configOf = (site: Site, environment: Record<string, string> = {}): 
 
 /** Creates a tenant, and the vault if there is none, without a separate process. */
 export const newTenant = async (config: Config): Promise<Target['keys']> => {
-  const store = await configuredStorage(config).open()
+  // It writes on this thread, which may be one of a later release (rig/later-migration.ts).
+  const store = await configuredStorage(config).openForCommand()
   try {
     const vault = await openVault({ store, keyProvider: configuredKeyProvider(config), clock: Date.now })
     let made: Target['keys'] | undefined

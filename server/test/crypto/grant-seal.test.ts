@@ -41,7 +41,7 @@ describe('sealed grants', () => {
     )
   })
 
-  for (const kind of ['tenant', 'api-key'] as GrantKind[])
+  for (const kind of ['tenant', 'api-key', 'proxy', 'webhook'] as GrantKind[])
     test(`the grant of an application does not open in a row of kind ${kind} (C28.1)`, () => {
       assert.throws(() => openGrant(keys, kind, identity, sealed), TamperedError)
     })

@@ -10,6 +10,7 @@ export type Scene = {
   readonly tokenId: string
   readonly applicationId: string
   readonly keyId: string
+  readonly proxyId: string
 }
 
 export const buildScene = async (vault: TestVault): Promise<Scene> => {
@@ -25,6 +26,10 @@ export const buildScene = async (vault: TestVault): Promise<Scene> => {
     permissions: ['token:read'],
   })
   const key = await vault.post(`/applications/${made.body.id}/keys`, keys.manager, {})
+  const proxy = await vault.post('/proxies', keys.manager, {
+    name: 'P',
+    destination_url: 'https://api.example.com/',
+  })
   return {
     vault,
     tenantNumber: await vault.tenantNumber(tenantId),
@@ -32,6 +37,7 @@ export const buildScene = async (vault: TestVault): Promise<Scene> => {
     tokenId: token.id,
     applicationId: made.body.id,
     keyId: key.body.id,
+    proxyId: proxy.body.id,
   }
 }
 
@@ -125,6 +131,19 @@ export const operations: readonly FaultedOperation[] = [
     path: `/applications/${applicationId}/keys/${keyId}`,
     as: 'manager',
   })),
+  write('createProxy', () => ({
+    method: 'POST',
+    path: '/proxies',
+    as: 'manager',
+    body: { name: 'P', destination_url: 'https://api.example.com/' },
+  })),
+  write('createProxyKey', ({ proxyId }) => ({
+    method: 'POST',
+    path: `/proxies/${proxyId}/key`,
+    as: 'manager',
+    body: {},
+  })),
+  write('deleteProxy', ({ proxyId }) => ({ method: 'DELETE', path: `/proxies/${proxyId}`, as: 'manager' })),
   write('deleteTenant', () => ({ method: 'DELETE', path: '/tenants/self', as: 'manager' })),
   read('getToken', ({ tokenId }) => `/tokens/${tokenId}`, 'owner'),
   read('listTokens', () => '/tokens?metadata.color=red', 'owner'),
@@ -135,6 +154,7 @@ export const operations: readonly FaultedOperation[] = [
   read('getUsage', () => '/tenants/self/reports/usage', 'manager'),
   read('listApplications', () => '/applications', 'manager'),
   read('getApplication', ({ applicationId }) => `/applications/${applicationId}`, 'manager'),
+  read('listProxies', () => '/proxies', 'manager'),
   read('listApiKeys', ({ applicationId }) => `/applications/${applicationId}/keys`, 'manager'),
 ]
 
@@ -154,6 +174,8 @@ export const columnsByTable: Readonly<Record<string, string>> = {
   tenant_keys: '*',
   applications: '*',
   api_keys: 'hash, tenant, key_id, sealed',
+  resources: '*',
+  deliveries: '*',
   tokens: '*',
   terms: '*',
   matches: '*',

@@ -139,6 +139,18 @@ const examples: Readonly<Record<string, readonly object[]>> = {
   '/v2/tokens/search': [{ query: 'type:card OR metadata.a:b', size: 1 }],
   '/tenants/self': [{ name: 'Fuzzed', settings: { deduplicate_tokens: 'false' } }],
   '/applications': [{ name: 'fuzzed', type: 'private', permissions: ['token:read'] }],
+  '/proxies': [
+    {
+      name: 'fuzzed',
+      destination_url: 'https://api.example.com/v1',
+      configuration: { a: 'b' },
+      response_transforms: [{ type: 'mask', matcher: 'pan' }],
+    },
+  ],
+  '/proxies/{id}': [{ name: 'fuzzed', destination_url: 'https://api.example.com/' }, { configuration: null }],
+  '/webhooks': [{ name: 'fuzzed', url: 'https://hooks.example.com/', events: ['token.*'] }],
+  '/webhooks/{id}': [{ name: 'fuzzed', url: 'https://hooks.example.com/', events: ['token.created'] }],
+  '/webhooks/{id}/secret': [{ grace_hours: 1 }],
   '/applications/{id}/explain': [{ permission: 'token:read', containers: ['/a/'] }],
 }
 

@@ -150,7 +150,7 @@ describe('the master key file', () => {
     )
   })
 
-  test('the error for storage from before a rotation leads to doctor, not to the retired file in the place of the other (docs/operating.md)', async () => {
+  test('the error for storage from before a rotation leads to doctor, not to the retired file in the place of the other (docs/running.md)', async () => {
     const wrapped = await fileKeyProvider(path).wrap(new Uint8Array(32), 'a context')
     addMasterKey(path)
     retireMasterKeys(path)

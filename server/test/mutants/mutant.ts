@@ -28,6 +28,9 @@ export const kinds: readonly string[] = [
   'isolation',
   'overload',
   'log',
+  'metrics',
+  'events',
+  'moving',
 ]
 
 export const readMutants = (folder: string): Mutant[] =>

@@ -309,6 +309,28 @@ for (const engine of engines)
       await restore()
       await assertGood(vault)
     })
+
+    test('heads that storage has set back or lost are raised to what the log has, and no number is given twice (L3, L6)', async () => {
+      const headsOf = async ({ tenantNumber }: LogOwner): Promise<[number, number][]> =>
+        (
+          await reach('SELECT writer, size FROM log_heads WHERE tenant = ? ORDER BY writer', tenantNumber)
+        ).map(({ writer, size }) => [Number(writer), Number(size)])
+      const [before, others] = [await headsOf(one), await headsOf(other)]
+      await reach('UPDATE log_heads SET size = 1 WHERE tenant = ?', one.tenantNumber)
+      await reach('DELETE FROM log_heads WHERE tenant = ?', other.tenantNumber)
+      const { store } = vault.service.vault
+      assert.equal(await store.mendNumbers(one.tenantNumber), before.filter(([, size]) => size > 1).length)
+      assert.equal(await store.mendNumbers(other.tenantNumber), others.length)
+      assert.deepEqual([await headsOf(one), await headsOf(other)], [before, others])
+      // Beyond what is left of the log, too: retention or an attacker may have removed its end.
+      await reach('DELETE FROM log WHERE tenant = ?', one.tenantNumber)
+      await reach('UPDATE log_heads SET size = 0 WHERE tenant = ?', one.tenantNumber)
+      await store.mendNumbers(one.tenantNumber)
+      assert.deepEqual(await headsOf(one), before)
+      assert.equal(await store.mendNumbers(one.tenantNumber), 0)
+      await restore()
+      await assertGood(vault)
+    })
   })
 
 for (const engine of engines)

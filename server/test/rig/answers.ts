@@ -44,7 +44,7 @@ export const appearance = ({ status, headers, body }: TestReply) => {
 
 /** What holds for every answer of the vault (C2, C4); each exchange of each test is checked against it. */
 export const assertAnswerRules = (reply: TestReply, method: string): void => {
-  const { status, headers, text, body } = reply
+  const { status, headers, text } = reply
   const trace = headers.get('svc-trace-id')
   assert.match(trace ?? '', /^[A-Za-z0-9._-]{8,64}$/, 'every answer has a trace id')
   assert.equal(headers.get('cache-control'), 'no-store', 'no answer may be kept')
@@ -56,7 +56,10 @@ export const assertAnswerRules = (reply: TestReply, method: string): void => {
   if (headers.get('content-type')?.includes('json'))
     assert.ok(text.endsWith('\n'), 'JSON ends with a newline')
   if (status < 400) return
-  assert.match(headers.get('content-type') ?? '', /^application\/problem\+json(;|$)/)
+  const isOfProxy = headers.has('svc-proxy-error')
+  const body = isOfProxy ? reply.body.proxy_error : reply.body
+  if (isOfProxy) assert.equal(body.code, headers.get('svc-proxy-error'))
+  else assert.match(headers.get('content-type') ?? '', /^application\/problem\+json(;|$)/)
   assert.equal(body.trace_id, trace)
   assert.equal(body.status, status)
   assert.equal(body.type, 'about:blank')
@@ -71,6 +74,8 @@ export const assertAnswerRules = (reply: TestReply, method: string): void => {
     'detail',
     'trace_id',
     ...(status === 400 ? ['errors'] : []),
+    ...(body.code === 'cursor_too_old' ? ['oldest'] : []),
+    ...(isOfProxy && 'sent' in body ? ['sent'] : []),
   ]
   assert.deepEqual(Object.keys(body).sort(), members.sort())
   if (status === 400) assertErrorMap(body.errors)

@@ -62,10 +62,11 @@ export const assertInterfaceRules = (
     assert.ok(metAnywhere.includes(status), `${method} answers ${status}, which the document does not tell`)
     return
   }
+  const code = body?.proxy_error?.code ?? body?.code
   if (declared['x-codes'] !== undefined && body !== undefined)
     assert.ok(
-      declared['x-codes'].includes(body.code),
-      `${method} answers ${status} ${body.code}, which the document does not tell`,
+      declared['x-codes'].includes(code),
+      `${method} answers ${status} ${code}, which the document does not tell`,
     )
   assertHeaders(headers, declared.headers, `${method} ${status}`)
   const type = headers.get('content-type')?.split(';', 1)[0]

@@ -9,7 +9,8 @@ export type Sources = ReadonlyMap<string, string>
  */
 const layers: readonly (readonly string[])[] = [
   ['domain'],
-  ['contract', 'store', 'keys', 'crypto', 'scheduling'],
+  ['telemetry'],
+  ['contract', 'store', 'keys', 'crypto', 'scheduling', 'outbound'],
   ['operations'],
   ['http', 'jobs'],
 ]
@@ -34,6 +35,7 @@ export const layeringComplaints = (sources: Sources): string[] => {
     ...imports.flatMap(directionComplaints(sources)),
     ...imports.flatMap(engineComplaints),
     ...imports.flatMap(packageComplaints),
+    ...[...sources].flatMap(([file, text]) => dialComplaints(file, text)),
     ...[...sources].flatMap(([file, text]) => environmentComplaints(file, text)),
     ...cycles(imports).map(cycle => `import cycle: ${cycle.join(' → ')}`),
   ]
@@ -89,12 +91,60 @@ const engineComplaints = ({ file, target }: Import): string[] =>
     : []
 
 const packageComplaints = ({ file, target }: Import): string[] => {
-  if (/^package node:https?$/.test(target) && placeOf(file) !== 'http' && !isEdge(file))
-    return [`${file} imports ${target}: only http and the edges know HTTP`]
+  if (/^package node:https?$/.test(target) && !['http', 'outbound'].includes(placeOf(file)) && !isEdge(file))
+    return [`${file} imports ${target}: only http, outbound and the edges know HTTP`]
   if (/^package (node:)?process$/.test(target) && placeOf(file) !== readerOfTheEnvironment)
     return [`${file} imports ${target}: only cli reads the environment`]
   return []
 }
+
+/**
+ * Who else may call another server, and by which module. On a tenant's word only `outbound/` does (U17). A further file belongs here
+ * only if nobody but the operator decides what it calls.
+ */
+const otherCallers: Readonly<Record<string, readonly string[]>> = {
+  'store/postgres/connection.ts': ['pg'],
+  // The server of its own settings.
+  'cli/ask-server.ts': ['node:http', 'node:https'],
+  // The collector of traces is named by the operator's environment.
+  'cli/watching/otlp-exporter.ts': ['node:http', 'node:https'],
+}
+
+/** What a module is used for without calling anybody. */
+const harmlessNames: Readonly<Record<string, RegExp>> = {
+  'node:http': /^(createServer|Server|STATUS_CODES)$/,
+  'node:net': /^(createServer|Server|isIP|isIPv4|isIPv6|BlockList|SocketAddress)$/,
+  'node:tls': /^(createServer|Server|createSecureContext|getCACertificates|rootCertificates)$/,
+}
+const callingModules = /^(node:)?(http|https|http2|net|tls|dns|dns\/promises|dgram)$|^(pg|undici)$/
+
+/** Everything that is imported by value, and where from. */
+const dialComplaints = (file: string, text: string): string[] => {
+  if (placeOf(file) === 'outbound') return []
+  const found: string[] = []
+  for (const [, clause = '', name = ''] of text.matchAll(valueImportPattern)) {
+    if (!callingModules.test(name) || otherCallers[file]?.includes(name)) continue
+    const names = /^\{([\s\S]*)\}$/.exec(clause.trim())?.[1]?.split(',') ?? ['*']
+    const values = names.map(each => each.trim()).filter(each => each !== '' && !each.startsWith('type '))
+    const harmless = harmlessNames[name]
+    for (const value of values)
+      if (harmless === undefined || !harmless.test(value.split(' ')[0] ?? ''))
+        found.push(`${file} imports ${value} of ${name}: only outbound calls other servers`)
+  }
+  for (const [, name = ''] of text.matchAll(/\bimport\(\s*['"]([^'"]+)['"]\s*\)/g))
+    if (callingModules.test(name) && !otherCallers[file]?.includes(name))
+      found.push(`${file} imports ${name}: only outbound calls other servers`)
+  // The documentation's own scripts run in a browser.
+  if (
+    !file.startsWith('http/docs/browser/') &&
+    /(?<![.\w'"`])(?:fetch\(|new (?:WebSocket|EventSource)\()/.test(
+      text.replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, ''),
+    )
+  )
+    found.push(`${file} calls fetch: only outbound calls other servers`)
+  return found
+}
+const valueImportPattern = /^\s*import\s+(?!type\b)([^'"`;=]*?)\s*\bfrom\s*['"]([^'"]+)['"]/gm
 
 const environmentComplaints = (file: string, text: string): string[] =>
   environmentPattern.test(text) && placeOf(file) !== readerOfTheEnvironment

@@ -10,6 +10,12 @@ const masked = {
 
 const card = { type: 'card', data: { number: '4242424242424242', expiration_month: 12, cvc: '123' } }
 const once = { 'svc-idempotency-key': 'once' }
+const proxy = {
+  name: 'Payments',
+  destination_url: 'https://api.example.com/v1',
+  configuration: { key: 'Zürich ÿ' },
+}
+const webhook = { name: 'Ledger', url: 'https://hooks.example.com/', events: ['token.*'] }
 const unique = { type: 'token', data: 'the only one', deduplicate_token: true }
 
 /** Requests whose answers show whether two vaults are the same. None of them changes the answer to another. */
@@ -43,6 +49,8 @@ export const livedInVault = async (): Promise<LivedInVault> => {
   await vault.create(keys.owner, unique)
   await vault.create(other.keys.owner, card)
   await vault.create(dead.keys.owner, card)
+  granted(await vault.post('/proxies', keys.manager, proxy))
+  granted(await vault.post('/webhooks', keys.manager, webhook))
   await vault.service.jobTimer.runAll()
   assert.equal((await vault.delete('/tenants/self', dead.keys.manager)).status, 204)
 
@@ -63,6 +71,8 @@ export const livedInVault = async (): Promise<LivedInVault> => {
     'the index report': v => v.get('/tenants/self/reports/indexes', keys.manager),
     'the tenant': v => v.get('/tenants/self', keys.manager),
     'the applications': v => v.get('/applications', keys.manager),
+    'the proxies': v => v.get('/proxies', keys.manager),
+    'the webhooks': v => v.get('/webhooks', keys.manager),
     'another tenant': v => v.get('/tokens', other.keys.owner),
     'a key of a deleted tenant': v => v.get('/tenants/self', dead.keys.manager),
   }

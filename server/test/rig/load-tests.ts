@@ -41,5 +41,5 @@ export const loadTests = async (name: keyof typeof folders | 'others', half?: 0 
 
 const others = (): string[] => {
   const apart = new Set((Object.keys(folders) as (keyof typeof folders)[]).flatMap(testsOf))
-  return testsIn('server/test', 'scripts').filter(file => !apart.has(file))
+  return testsIn('server/test', 'client/test', 'scripts').filter(file => !apart.has(file))
 }

@@ -8,6 +8,7 @@ import { fileKeyProvider } from '../../src/keys/file/file-key-provider.ts'
 import { openTenant, sealTenant } from '../../src/operations/grants/grant-rows.ts'
 import { createTenant } from '../../src/operations/tenants/create-tenant.ts'
 import type { Vault } from '../../src/operations/vault/vault.ts'
+import { standardOutbound } from '../../src/outbound/outbound-rules.ts'
 import { buildService, type Service, type ServiceSettings } from '../../src/service.ts'
 import type { Store } from '../../src/store/port.ts'
 import { assertAnswerRules, makeReply, type TestReply } from './answers.ts'
@@ -35,6 +36,7 @@ export const defaultSettings: ServiceSettings = {
   rateLimit: undefined,
   auditAnchors: [],
   auditRetentionDays: 400,
+  outbound: standardOutbound,
 }
 
 /** May do everything to tokens, and see everything in them. */

@@ -1,4 +1,4 @@
-import type { EndpointId } from '../../src/contract/endpoints.ts'
+import type { HandledId } from '../../src/http/handlers.ts'
 import { type Definition, type Patch, type Request, type SimType, tags, texts } from './requests.ts'
 import {
   chosenId,
@@ -32,7 +32,7 @@ export type Operation = {
 
 /** A request as it would be sent over HTTP. */
 export type Wire = {
-  readonly endpoint: EndpointId
+  readonly endpoint: HandledId
   readonly method: string
   readonly path: string
   readonly params: { readonly id: string; readonly keyId: string }
@@ -112,7 +112,7 @@ export const begin = (asked: Request, world: World, from: number, memory: Memory
   const tenant = world.tenants[request.tenant]!
   const keys = memory.keysOf(request.tenant, request.as)
   const { id: keyId, text: keyText } = keys[request.key % keys.length]!
-  const wire = (endpoint: EndpointId, method: string, path: string, more: Partial<Wire> = {}): Operation => ({
+  const wire = (endpoint: HandledId, method: string, path: string, more: Partial<Wire> = {}): Operation => ({
     ...base,
     request,
     wire: {
@@ -128,7 +128,7 @@ export const begin = (asked: Request, world: World, from: number, memory: Memory
       ...more,
     },
   })
-  const ofToken = (endpoint: EndpointId, method: string, token: number, body?: (id: string) => unknown) => {
+  const ofToken = (endpoint: HandledId, method: string, token: number, body?: (id: string) => unknown) => {
     const ids = memory.knownIds(token % 7 === 0 ? 1 - request.tenant : request.tenant)
     const id = ids[token % Math.max(1, ids.length)] ?? 'token-none'
     return wire(endpoint, method, `/tokens/${id}`, { params: { id, keyId: '' }, body: body?.(id) })

@@ -9,6 +9,7 @@ import { fileKeyProvider } from '../../src/keys/file/file-key-provider.ts'
 import { listTokens } from '../../src/operations/finding/list-tokens.ts'
 import { wholePage } from '../../src/operations/finding/page.ts'
 import { authenticate } from '../../src/operations/keys/authenticate.ts'
+import { findProxy } from '../../src/operations/proxies/find-proxy.ts'
 import { getToken } from '../../src/operations/tokens/get-token.ts'
 import { openVault } from '../../src/operations/vault/open-vault.ts'
 import type { Caller, Vault } from '../../src/operations/vault/vault.ts'
@@ -16,6 +17,8 @@ import { verifyTenant } from '../../src/operations/verify/verify-tenant.ts'
 import { findResult, requestHash } from '../../src/operations/writing/kept-results.ts'
 import type { Store } from '../../src/store/port.ts'
 
+import { granted } from '../rig/answers.ts'
+import { ownerAndManager } from '../rig/applications.ts'
 import { endlessTurn, someAct } from '../rig/caller-of.ts'
 import { type Engine, engines } from '../rig/engines.ts'
 
@@ -69,6 +72,7 @@ const saysNothing = ({ table, column, row }: Place): boolean =>
 for (const engine of engines)
   describe(`storage with one changed value (${engine.name})`, () => {
     const keys: string[] = []
+    const proxyKeys: string[] = []
     const ids: string[] = []
     const now = Date.parse('2026-03-01T12:00:00Z')
     let source: TestVault
@@ -77,10 +81,15 @@ for (const engine of engines)
 
     before(async () => {
       source = await TestVault.start({ engine, now })
-      const tenants: Record<string, TestApplication>[] = [{ owner, masked }, { owner }]
+      const { manager } = ownerAndManager
+      const tenants: Record<string, TestApplication>[] = [
+        { owner, masked, manager },
+        { owner, manager },
+      ]
       for (const applications of tenants) {
         const made = await source.tenant(applications)
         keys.push(...Object.values<string>(made.keys))
+        for (const name of ['one', 'two']) proxyKeys.push(await createProxy(made.keys.manager ?? '', name))
         for (const n of [1, 2]) ids.push(...(await createSome(made.keys.owner ?? '', n)))
       }
       await source.store.shred()
@@ -92,6 +101,12 @@ for (const engine of engines)
       await storage.close()
       source.folder.remove()
     })
+
+    const createProxy = async (key: string, name: string): Promise<string> => {
+      const configuration = { a: `secret of ${name}, number ${proxyKeys.length}` }
+      const body = { name, destination_url: `https://${name}.example/${proxyKeys.length}`, configuration }
+      return granted(await source.post('/proxies', key, body)).key
+    }
 
     const createSome = async (owner: string, n: number): Promise<string[]> => {
       const data = { number: '4242424242424242', expiration_month: n, cvc: `12${n}` }
@@ -122,6 +137,14 @@ for (const engine of engines)
       const seen = new Map<string, unknown>()
       try {
         const vault = await opened(store)
+        for (const [which, key] of proxyKeys.entries()) {
+          const found = await Promise.resolve(findProxy(vault, key)).catch(error => asVaultError(error).code)
+          const shown =
+            typeof found === 'string'
+              ? found
+              : found && [found.proxy.destinationUrl, found.proxy.configuration.a?.expose('comparing')]
+          seen.set(`proxy ${which}`, shown ?? 'unauthorized')
+        }
         for (const [who, key] of keys.entries()) {
           const look = async (what: string, work: (caller: Caller) => Promise<unknown>): Promise<void> => {
             try {

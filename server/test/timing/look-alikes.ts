@@ -13,8 +13,11 @@ export type LookAlikes = {
 type Kind = {
   readonly name: string
   /** A request that was not sent before. */
-  readonly next: () => { path: string; key: string }
+  readonly next: () => Asked
 }
+
+/** A GET, or a POST of a body. */
+export type Asked = { readonly path: string; readonly key: string; readonly body?: unknown }
 
 /** `count` of each are prepared, so that none is used twice. */
 export const prepareLookAlikes = async (vault: TestVault, count: number): Promise<LookAlikes[]> => {
@@ -38,6 +41,10 @@ export const prepareLookAlikes = async (vault: TestVault, count: number): Promis
     const next = turns(list)
     return () => ({ path: `/tokens/${next()}`, key: own.keys.owner })
   }
+  const payloads = (list: readonly string[]) => {
+    const next = turns(list)
+    return () => ({ path: '/detokenize', key: own.keys.owner, body: [`{{ ${next()} }}`] })
+  }
   const keys = (list: readonly string[]) => {
     const next = turns(list)
     return () => ({ path: '/tokens/x-y-z', key: next() })
@@ -48,6 +55,13 @@ export const prepareLookAlikes = async (vault: TestVault, count: number): Promis
       kinds: [
         { name: 'unknown', next: ids(unknown) },
         { name: "another tenant's", next: ids(others) },
+      ],
+    },
+    {
+      name: "an unknown id and another tenant's, in a payload",
+      kinds: [
+        { name: 'unknown', next: payloads(unknown) },
+        { name: "another tenant's", next: payloads(others) },
       ],
     },
     {

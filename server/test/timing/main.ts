@@ -23,9 +23,17 @@ for (const { name, kinds } of await prepareLookAlikes(vault, 2_000)) {
   const times: [number[], number[]] = [[], []]
   for (let sample = 0; sample < samples * 2 + 2_000; sample++) {
     const which = random.below(2) as 0 | 1
-    const { path, key } = kinds[which].next()
+    const { path, key, body } = kinds[which].next()
     const started = performance.now()
-    await (await fetch(vault.baseUrl + path, { headers: { 'svc-api-key': key } })).arrayBuffer()
+    const asked =
+      body === undefined
+        ? { headers: { 'svc-api-key': key } }
+        : {
+            method: 'POST',
+            headers: { 'svc-api-key': key, 'content-type': 'application/json' },
+            body: JSON.stringify(body),
+          }
+    await (await fetch(vault.baseUrl + path, asked)).arrayBuffer()
     // The first requests run before anything is compiled.
     if (sample > 2_000) times[which].push(performance.now() - started)
   }

@@ -1,3 +1,3 @@
 import { loadTests } from '../rig/load-tests.ts'
 
-await loadTests('cli')
+await loadTests('cli', 0)

@@ -40,7 +40,10 @@ export const SearchTokensByCursor = body({
 export type SearchTokensByCursor = Static<typeof SearchTokensByCursor>
 
 export const SearchPlan = Type.Object({
-  counted_by: Type.String({ description: 'index, or opening if tokens had to be opened to count.' }),
+  counted_by: Type.String({
+    examples: ['index'],
+    description: 'index, or opening if tokens had to be opened to count.',
+  }),
   touched_rows: Type.Optional(
     Type.Integer({
       description:
@@ -51,9 +54,12 @@ export const SearchPlan = Type.Object({
     Type.Object({
       steps: Type.Array(
         Type.Object({
-          do: Type.String({ description: 'start, check (by the index) or open (the token decides).' }),
-          field: Type.String({ description: 'A field of the query, or access.' }),
-          negated: Type.Optional(Type.Boolean()),
+          do: Type.String({
+            examples: ['start'],
+            description: 'start, check (by the index) or open (the token decides).',
+          }),
+          field: Type.String({ examples: ['data'], description: 'A field of the query, or access.' }),
+          negated: Type.Optional(Type.Boolean({ examples: [false] })),
           estimated_rows: Type.Optional(
             Type.Integer({ description: `Counted up to ${pace.searchProbeEntries} for each term.` }),
           ),

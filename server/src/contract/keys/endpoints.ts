@@ -30,6 +30,13 @@ export const keyEndpoints = declareEndpoints({
     nullIsAbsentExcept: [],
     examples: { expiring: { expires_at: '2099-12-31' } },
     reply: ApiKey,
+    replyExample: {
+      id: keyId.example,
+      key: 'key_private_…',
+      expires_at: '2099-12-31T00:00:00.000+00:00',
+      created_by: applicationId.example,
+      created_at: '2026-03-01T12:00:00.000+00:00',
+    },
     status: 201,
   },
 

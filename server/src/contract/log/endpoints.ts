@@ -42,6 +42,7 @@ export const logEndpoints = declareEndpoints({
         'Records as NDJSON, and between and after them lines {"next":"<cursor>"}, at which an export can be resumed.',
     }),
     replyType: 'application/x-ndjson',
+    replyExample: '{"next":"AAAAAAAAABs"}\n',
     status: 200,
   },
 })

@@ -1,4 +1,5 @@
 import { declareEndpoints } from '../endpoint.ts'
+import { documentationPage } from '../path-parameters.ts'
 import { anyJson } from '../schema.ts'
 import { Type } from '../type.ts'
 
@@ -28,6 +29,7 @@ export const serviceEndpoints = declareEndpoints({
       anchors: Type.Optional(
         Type.Unsafe<'failing' | 'stopped'>({
           type: 'string',
+          examples: [],
           enum: ['failing', 'stopped'],
           description:
             "The log's checkpoints do not reach an anchor: it cannot be written (failing), or it holds what is not this vault's past (stopped).",
@@ -46,11 +48,12 @@ export const serviceEndpoints = declareEndpoints({
     permission: 'open',
     logs: 'no act',
     reply: anyJson(),
+    replyExample: { openapi: '3.1.0', info: { title: 'Strongroom', version: '0.1.0' }, paths: {} },
     status: 200,
   },
 
   docs: {
-    summary: 'This interface as a page to read',
+    summary: 'This documentation',
     tag: 'Service',
     method: 'GET',
     path: '/docs',
@@ -58,6 +61,20 @@ export const serviceEndpoints = declareEndpoints({
     logs: 'no act',
     reply: Type.String(),
     replyType: 'text/html',
+    status: 200,
+  },
+
+  docsPage: {
+    summary: 'A page of this documentation, or what it needs',
+    tag: 'Service',
+    method: 'GET',
+    path: '/docs/:page',
+    permission: 'open',
+    logs: 'no act',
+    params: { page: documentationPage },
+    reply: Type.String(),
+    replyType: 'text/html',
+    furtherReplyTypes: ['text/css', 'text/javascript', 'application/json'],
     status: 200,
   },
 

@@ -30,6 +30,7 @@ export const tenantEndpoints = declareEndpoints({
 
   deleteTenant: {
     summary: 'Delete the tenant with everything in it and destroy its keys',
+    description: 'From then on its API keys are answered with 401, a retry too.',
     tag: 'Tenant',
     method: 'DELETE',
     path: '/tenants/self',

@@ -8,6 +8,9 @@ const fingerprints =
 const duplicates =
   'Whether a create or change that would make an equal token answers with the one that exists.'
 
+const ephemeralProxies =
+  'Whether a request through the proxy must name a configured proxy. If not, whoever may use a token can send it anywhere, and so read it.'
+
 /** §2.4: strings that carry a boolean; real booleans are accepted too (C31). */
 const setting = (description: string) =>
   Type.Unsafe<'true' | 'false' | boolean>({ enum: ['true', 'false', true, false], description })
@@ -18,6 +21,7 @@ export const UpdateTenant = body({
     body({
       fingerprint_tokens: Type.Optional(setting(fingerprints)),
       deduplicate_tokens: Type.Optional(setting(duplicates)),
+      disable_ephemeral_proxy: Type.Optional(setting(ephemeralProxies)),
     }),
   ),
 })
@@ -26,17 +30,18 @@ export type UpdateTenant = Static<typeof UpdateTenant>
 export const TenantSettings = Type.Object({
   fingerprint_tokens: choice(['true', 'false'], { description: fingerprints }),
   deduplicate_tokens: choice(['true', 'false'], { description: duplicates }),
+  disable_ephemeral_proxy: choice(['true', 'false'], { description: ephemeralProxies }),
 })
 
 export const Tenant = Type.Object({
   id: Type.String({ format: 'uuid' }),
   owner_id: Type.String({ format: 'uuid' }),
-  name: Type.String(),
+  name: Type.String({ examples: ['Shop'] }),
   settings: TenantSettings,
   created_by: Type.Optional(Type.String({ format: 'uuid' })),
   created_at: Type.Optional(Type.String({ format: 'date-time' })),
-  modified_by: Type.Optional(Type.String({ format: 'uuid' })),
-  modified_at: Type.Optional(Type.String({ format: 'date-time' })),
+  modified_by: Type.Optional(Type.String({ format: 'uuid', examples: [] })),
+  modified_at: Type.Optional(Type.String({ format: 'date-time', examples: [] })),
 })
 
 /** §2.5 */
@@ -49,8 +54,9 @@ export const UsageReport = Type.Object({
     metrics_by_type: Type.Unsafe<Record<string, Static<typeof TypeMetrics>>>({
       type: 'object',
       additionalProperties: TypeMetrics,
+      examples: [{ card: { count: 2, last_created_at: '2026-03-01T12:00:00.000+00:00' } }],
     }),
-    included_monthly_active_tokens: Type.Integer(),
+    included_monthly_active_tokens: Type.Integer({ examples: [0] }),
     monthly_active_tokens: Type.Integer(),
   }),
 })
@@ -69,8 +75,11 @@ export const IndexReport = Type.Object({
   }),
   indexes: Type.Array(
     Type.Object({
-      kind: Type.String({ description: 'search_index or metadata.' }),
-      name: Type.String({ description: 'The expression of the search index, or the metadata key.' }),
+      kind: Type.String({ examples: ['metadata'], description: 'search_index or metadata.' }),
+      name: Type.String({
+        examples: ['customer'],
+        description: 'The expression of the search index, or the metadata key.',
+      }),
       tokens: Type.Integer({ description: 'How many tokens have a term of it.' }),
       distinct_terms: Type.Integer({
         description: `Exact up to ${sketchPrecision.distinctExactMax}; above, an estimate to about ${sketchPrecision.distinctErrorPercent} %.`,

@@ -29,6 +29,21 @@ export const tokenEndpoints = declareEndpoints({
       description:
         'The same structure: ids in place of strings, numbers and booleans, Tokens in place of objects with type and data.',
     }),
+    replyExample: {
+      name: '019c9f1e-6a03-7000-8000-7c1d2e3f4a55',
+      emails: [
+        '019c9f1e-6a03-7000-8000-7c1d2e3f4a56',
+        {
+          id: '019c9f1e-6a03-7000-8000-7c1d2e3f4a57',
+          type: 'token',
+          tenant_id: '019c9f1e-6a00-7000-8000-0d2b6d0c5a10',
+          metadata: { customer: '8' },
+          containers: ['/general/high/'],
+          created_by: '019c9f1e-6a00-7000-8000-3f2b6d0c5a11',
+          created_at: '2026-03-01T12:00:00.000+00:00',
+        },
+      ],
+    },
     status: 200,
     problems: ['idTaken'],
   },

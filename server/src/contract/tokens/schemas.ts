@@ -1,10 +1,11 @@
-import type { JsonObject } from '../../domain/json/json.ts'
+import type { Json, JsonObject } from '../../domain/json/json.ts'
 import { limits } from '../../domain/limits.ts'
 import type { TokenPatch } from '../../domain/patching/token-patch.ts'
 import type { TokenFields } from '../../domain/tokens/token-definition.ts'
 import { tokenTypes } from '../../domain/tokens/types/registry.ts'
 import type { TokenType } from '../../domain/tokens/types/token-type.ts'
 import { Pagination } from '../paging.ts'
+import { tokenId } from '../path-parameters.ts'
 import {
   anyJson,
   body,
@@ -38,8 +39,12 @@ export const dataName = ({ name }: TokenType): string =>
 
 /** What `data` looks like, for each type of token. */
 export const dataSchemas: Readonly<Record<string, TSchema>> = Object.fromEntries(
-  [...tokenTypes.values()].map(type => [dataName(type), type.schema]),
+  // A schema of its own for each, because a schema has one name.
+  [...tokenTypes.values()].map(type => [dataName(type), { ...type.schema }]),
 )
+
+/** `TokenData for token, CardData for card, …` */
+const dataForms = [...tokenTypes.values()].map(type => `${dataName(type)} for ${type.name}`).join(', ')
 
 /** An example body of `POST /tokens` for each type. */
 export const typeExamples: Readonly<Record<string, JsonObject>> = Object.fromEntries(
@@ -55,8 +60,10 @@ export const CreateToken = body({
     ...tokenTypeName,
     description: 'Decides the form of the data, and the defaults below.',
   }),
-  data: anyJson({
-    description: `The sensitive value; its form depends on the type: ${Object.keys(dataSchemas).join(', ')}.`,
+  // Of the forms, the check sees the first, which any JSON has; the type decides which of them it must be.
+  data: Type.Unsafe<Json>({
+    anyOf: Object.values(dataSchemas),
+    description: `The sensitive value. Its form depends on the type: ${dataForms}.`,
   }),
   mask: Type.Optional(
     anyJson({ description: 'What callers without reveal see; strings in it are expressions.' }),
@@ -135,24 +142,33 @@ export type UpdateToken = Static<typeof UpdateToken>
 
 /** §2.1. `enrichments` is never present (C12). */
 export const Token = Type.Object({
-  id: Type.String(),
-  type: Type.String(),
+  id: Type.String({ examples: [tokenId.example] }),
+  type: Type.String({ examples: ['token'] }),
   tenant_id: Type.String({ format: 'uuid' }),
-  data: Type.Optional(anyJson({ description: "Under the caller's transform; masked in answers to writes." })),
-  mask: Type.Optional(
-    anyJson({ description: "The caller's own expressions, or the type's default mask, evaluated." }),
+  data: Type.Optional(
+    anyJson({
+      description:
+        "Under the caller's transform; masked in answers to writes. What is shown whole has the form of its type.",
+      examples: ['XXXXXXXXXXX.com'],
+    }),
   ),
-  metadata: Type.Optional(textMap()),
-  fingerprint: Type.Optional(Type.String()),
-  fingerprint_expression: Type.Optional(Type.String()),
-  search_indexes: Type.Optional(Type.Array(Type.String())),
-  containers: Type.Array(Type.String()),
-  expires_at: Type.Optional(Type.String({ format: 'date-time' })),
+  mask: Type.Optional(
+    anyJson({
+      description: "The caller's own expressions, or the type's default mask, evaluated.",
+      examples: ['{{ data | reveal_last: 4 }}'],
+    }),
+  ),
+  metadata: Type.Optional(textMap({ examples: [{ customer: '8' }] })),
+  fingerprint: Type.Optional(Type.String({ examples: ['4Yh2Zp8wXv3nKq7RtLm5JcD9sFbG6eUaTiQo1WzPxNy'] })),
+  fingerprint_expression: Type.Optional(Type.String({ examples: ['{{ data | stringify }}'] })),
+  search_indexes: Type.Optional(Type.Array(Type.String({ examples: ['{{ data }}'] }))),
+  containers: Type.Array(Type.String({ examples: ['/general/high/'] })),
+  expires_at: Type.Optional(Type.String({ format: 'date-time', examples: [] })),
   created_by: Type.String({ format: 'uuid' }),
   created_at: Type.String({ format: 'date-time' }),
-  modified_by: Type.Optional(Type.String({ format: 'uuid' })),
-  modified_at: Type.Optional(Type.String({ format: 'date-time' })),
-  _extras: Type.Optional(Type.Object({ deduplicated: Type.Boolean() })),
+  modified_by: Type.Optional(Type.String({ format: 'uuid', examples: [] })),
+  modified_at: Type.Optional(Type.String({ format: 'date-time', examples: [] })),
+  _extras: Type.Optional(Type.Object({ deduplicated: Type.Boolean() }, { examples: [] })),
 })
 
 /** §2.6, C24. */
@@ -163,8 +179,13 @@ export const TokenPage = Type.Object({
 
 /** C25. */
 export const CursorPagination = Type.Object({
-  page_size: Type.Integer(),
-  next: Type.Optional(Type.String({ description: 'The `start` of the next page; absent on the last one.' })),
+  page_size: Type.Integer({ examples: [20] }),
+  next: Type.Optional(
+    Type.String({
+      description: 'The `start` of the next page; absent on the last one.',
+      examples: ['AAAAAAAAABs'],
+    }),
+  ),
 })
 export const TokenCursorPage = Type.Object({
   pagination: CursorPagination,

@@ -1,4 +1,5 @@
 import { VaultError } from '../errors.ts'
+import { type DestinationPattern, isUnder } from '../outbound/destination-pattern.ts'
 import { covers } from '../tokens/containers.ts'
 import { isBlind, type Token } from '../tokens/token.ts'
 import type { Application, Rule, Transform } from './application.ts'
@@ -21,22 +22,42 @@ export const holds = (application: Application, permission: Permission): boolean
     ? application.rules.some(rule => rule.permissions.includes(permission))
     : application.permissions.includes(permission)
 
-/** The first rule by priority that covers the container and holds the permission. */
+/** The final URL of a request that would take a token's value with it. */
+export type Destination = Pick<DestinationPattern, 'host' | 'port' | 'path'>
+
+/** `anywhere`: which destinations a rule is for makes no difference. */
+type Whereto = Destination | 'anywhere'
+
+/**
+ * The first rule by priority that covers the container and holds the permission. A rule that is for other destinations is skipped when
+ * a token is to be used, and without a destination every rule that is for some (U11).
+ */
 export const decidingRule = (
   application: Application,
   permission: Permission,
   container: string,
+  whereto?: Whereto,
 ): Rule | undefined =>
   rulesOf(application).find(
-    rule => rule.permissions.includes(permission) && covers(rule.container, container),
+    rule =>
+      rule.permissions.includes(permission) &&
+      covers(rule.container, container) &&
+      (permission !== 'token:use' || isFor(rule, whereto)),
   )
+
+const isFor = ({ destinations }: Rule, whereto: Whereto | undefined): boolean =>
+  destinations === undefined ||
+  whereto === 'anywhere' ||
+  (whereto !== undefined && destinations.some(pattern => isUnder(pattern, whereto)))
 
 /** A write needs a rule for every destination container. */
 export const coversEvery = (
   application: Application,
   permission: Permission,
   containers: readonly string[],
-): boolean => containers.every(container => decidingRule(application, permission, container) !== undefined)
+  whereto?: Whereto,
+): boolean =>
+  containers.every(container => decidingRule(application, permission, container, whereto) !== undefined)
 
 /** The containers under which the caller finds tokens, without those that another one covers. */
 export const grantedRoots = (application: Application, permission: Permission): string[] => {
@@ -75,12 +96,13 @@ export const decisionFor = (
   application: Application,
   permission: Permission,
   containers: readonly string[],
+  whereto?: Whereto,
 ): Decision | undefined => {
   let transform: Transform | undefined
   let priority: number | undefined
   let covered = false
   for (const container of containers) {
-    const rule = decidingRule(application, permission, container)
+    const rule = decidingRule(application, permission, container, whereto)
     if (rule !== undefined) covered = true
     const here = rule?.transform ?? 'redact'
     if (transform !== undefined && revelation[here] >= revelation[transform]) continue

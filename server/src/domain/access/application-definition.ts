@@ -1,11 +1,13 @@
 import type { Issue } from '../errors.ts'
 import { getOwn, isJsonObject, type Json, type JsonObject } from '../json/json.ts'
 import { limits } from '../limits.ts'
+import { type DestinationPattern, readDestinationPattern } from '../outbound/destination-pattern.ts'
+import type { OutboundPorts } from '../outbound/destination-url.ts'
 import { element, field } from '../place.ts'
 import { didYouMean } from '../text/did-you-mean.ts'
 import { parseContainerOrRoot } from '../tokens/containers.ts'
 import type { Application, Rule, Transform } from './application.ts'
-import { type ApplicationType, type Permission, permissionsByType } from './permissions.ts'
+import { type ApplicationType, otherNames, type Permission, permissionsByType } from './permissions.ts'
 
 type Held = Pick<Application, 'permissions' | 'rules'>
 
@@ -21,13 +23,19 @@ type RuleFields = {
   readonly container: string
   readonly transform: Transform
   readonly permissions: readonly string[]
+  readonly destinations?: readonly string[]
 }
 
 /**
  * C28: permissions that the type may hold, flat or in rules with unique priorities. Faults become issues at their place. Without a
  * type, permissions of any type are allowed.
  */
-export const readHeld = (type: ApplicationType | undefined, fields: GrantFields, issues: Issue[]): Held => {
+export const readHeld = (
+  type: ApplicationType | undefined,
+  fields: GrantFields,
+  ports: OutboundPorts,
+  issues: Issue[],
+): Held => {
   const flat = fields.permissions ?? []
   const rules = fields.rules ?? []
   if (flat.length > 0 && rules.length > 0)
@@ -36,7 +44,7 @@ export const readHeld = (type: ApplicationType | undefined, fields: GrantFields,
     issues.push({ path: 'rules', message: 'are not for management applications; use permissions' })
   return {
     permissions: readPermissions(type, flat, 'permissions', issues),
-    rules: readRules(type, rules, issues),
+    rules: readRules(type, rules, ports, issues),
   }
 }
 
@@ -54,9 +62,11 @@ export const grantFaults = (body: JsonObject, issues: Issue[]): void => {
       container: textOf(getOwn(sent, 'container')),
       transform: 'redact',
       permissions: permissionsOf(sent),
+      ...('destinations' in sent && { destinations: destinationsOf(sent) }),
     }
   })
-  readHeld(type, { permissions: permissionsOf(body), rules }, issues)
+  // Which ports the operator allows is known only to the operation.
+  readHeld(type, { permissions: permissionsOf(body), rules }, { has: () => true }, issues)
 }
 
 const applicationTypes = Object.keys(permissionsByType) as ApplicationType[]
@@ -66,9 +76,13 @@ const textOf = (value: Json | undefined): string => (typeof value === 'string' ?
 const permissionsOf = (object: JsonObject): string[] =>
   listOf(getOwn(object, 'permissions'), limits.permissionsMax).map(textOf)
 
+const destinationsOf = (object: JsonObject): string[] =>
+  listOf(getOwn(object, 'destinations'), limits.destinationsPerRule).map(textOf)
+
 const readRules = (
   type: ApplicationType | undefined,
   rules: readonly RuleFields[],
+  ports: OutboundPorts,
   issues: Issue[],
 ): Rule[] => {
   const priorities = new Set<number>()
@@ -78,16 +92,34 @@ const readRules = (
       issues.push({ path: field(place, 'priority'), message: 'must not be the priority of another rule' })
     priorities.add(rule.priority)
     const container = parseContainerOrRoot(rule.container, field(place, 'container'), issues)
+    const permissions = readPermissions(type, rule.permissions, field(place, 'permissions'), issues)
+    if (rule.destinations !== undefined && !permissions.includes('token:use'))
+      issues.push({ path: field(place, 'destinations'), message: 'are only for rules that hold token:use' })
     return {
       ...(rule.description && { description: rule.description }),
       priority: rule.priority,
       container: container ?? '/',
       transform: rule.transform,
-      permissions: readPermissions(type, rule.permissions, field(place, 'permissions'), issues),
+      permissions,
+      ...(rule.destinations && {
+        destinations: readDestinations(rule.destinations, field(place, 'destinations'), ports, issues),
+      }),
     }
   })
   return read.sort((a, b) => a.priority - b.priority)
 }
+
+const readDestinations = (
+  texts: readonly string[],
+  place: string,
+  ports: OutboundPorts,
+  issues: Issue[],
+): DestinationPattern[] =>
+  texts.flatMap((text, index) => {
+    const { url, fault } = readDestinationPattern(text, ports)
+    if (fault !== undefined) issues.push({ path: element(place, index), message: fault })
+    return url ?? []
+  })
 
 const readPermissions = (
   type: ApplicationType | undefined,
@@ -100,7 +132,7 @@ const readPermissions = (
   const holder = type === undefined ? '' : ` that a ${type} application may hold`
   const read: Permission[] = []
   permissions.forEach((text, index) => {
-    const permission = allowed.find(known => known === text)
+    const permission = allowed.find(known => known === text || known === otherNames[text])
     const path = element(place, index)
     if (permission === undefined)
       issues.push({ path, message: `is not a permission${holder}${didYouMean(text, allowed)}` })

@@ -1,5 +1,6 @@
 import { type Authorship, viewAuthorship } from '../authorship.ts'
 import type { JsonObject } from '../json/json.ts'
+import { type DestinationPattern, formatDestinationPattern } from '../outbound/destination-pattern.ts'
 import { type Expiry, formatExpiry } from '../time/date-time.ts'
 import { formatInstant, type Instant } from '../time/instant.ts'
 import type { ApplicationType, Permission } from './permissions.ts'
@@ -14,6 +15,8 @@ export type Rule = {
   readonly container: string
   readonly transform: Transform
   readonly permissions: readonly Permission[]
+  /** Where `token:use` counts: for requests that go to one of these (U11). Without them, wherever they go. */
+  readonly destinations?: readonly DestinationPattern[]
 }
 
 /** A caller. An application holds either flat permissions or rules (C28); `rules` are sorted by priority. */
@@ -44,8 +47,14 @@ export const viewApplication = (application: Application): JsonObject => ({
   name: application.name,
   type: application.type,
   permissions: [...application.permissions],
-  rules: application.rules.map(({ permissions, ...rule }) => ({ ...rule, permissions: [...permissions] })),
+  rules: application.rules.map(viewRule),
   ...viewAuthorship(application),
+})
+
+export const viewRule = ({ permissions, destinations, ...rule }: Rule): JsonObject => ({
+  ...rule,
+  permissions: [...permissions],
+  ...(destinations && { destinations: destinations.map(formatDestinationPattern) }),
 })
 
 export const viewApiKey = (id: string, grant: ApiKeyGrant, lastUsedAt: Instant | null): JsonObject => ({

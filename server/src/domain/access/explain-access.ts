@@ -1,6 +1,7 @@
-import { decidingRule, holds, transformFor, writeTransformIn } from './access.ts'
+import { type Destination, decidingRule, holds, transformFor, writeTransformIn } from './access.ts'
 import type { Application, Rule, Transform } from './application.ts'
 import type { Permission } from './permissions.ts'
+import { decideUse } from './use.ts'
 
 /** The outcome for one container, and the rule that decides it. */
 export type ContainerExplanation = {
@@ -23,19 +24,36 @@ export const explainAccess = (
   application: Application,
   permission: Permission,
   containers: readonly string[],
+  destination?: Destination,
 ): AccessExplanation => {
-  const explained = containers.map(container => explainContainer(application, permission, container))
-  return { ...conclude(application, permission, containers), containers: explained }
+  const explained = containers.map(container =>
+    explainContainer(application, permission, container, destination),
+  )
+  const outcome =
+    permission === 'token:use'
+      ? concludeUse(application, containers, destination)
+      : conclude(application, permission, containers)
+  return { ...outcome, containers: explained }
 }
 
 const explainContainer = (
   application: Application,
   permission: Permission,
   container: string,
+  destination: Destination | undefined,
 ): ContainerExplanation => {
-  const rule = decidingRule(application, permission, container)
-  if (rule === undefined)
-    return { container, outcome: 'none', reason: `no rule covers ${container} and holds ${permission}` }
+  const rule = decidingRule(application, permission, container, destination)
+  if (rule === undefined) {
+    const elsewhere = decidingRule(application, permission, container, 'anywhere')
+    return {
+      container,
+      outcome: 'none',
+      reason:
+        elsewhere === undefined
+          ? `no rule covers ${container} and holds ${permission}`
+          : `the rule of priority ${elsewhere.priority} on ${elsewhere.container} holds ${permission}, but only for its destinations`,
+    }
+  }
   if (application.rules.length === 0)
     return {
       container,
@@ -72,6 +90,43 @@ const conclude = (
     reason: isThere
       ? `403: a write needs a rule for every container; none covers ${uncovered.join(', ')}`
       : '404: no rule covers any of the containers',
+  }
+}
+
+/** U11: refusals are named as the proxy names them. */
+const concludeUse = (
+  application: Application,
+  containers: readonly string[],
+  destination: Destination | undefined,
+): Omit<AccessExplanation, 'containers'> => {
+  const use = decideUse(application, containers, destination)
+  switch (use.outcome) {
+    case 'allowed':
+      return {
+        outcome: 'allowed',
+        reason: `a rule holds token:use on every container: the proxy sends the whole value; ${
+          use.isRevealed
+            ? 'token:read shows it under reveal, so expressions may use all filters but hmac'
+            : 'it may not be read, so expressions may only select by path, render whole and use card_exp'
+        }`,
+      }
+    case 'permission_denied':
+      return { outcome: 'refused', reason: 'permission_denied: the application holds token:use nowhere' }
+    case 'destination_forbidden':
+      return {
+        outcome: 'refused',
+        reason:
+          destination === undefined
+            ? 'destination_forbidden, unless the destination is one that the rules are for; ask with a destination'
+            : 'destination_forbidden: the rules that hold token:use are for other destinations',
+      }
+    case 'token_not_found':
+      return {
+        outcome: 'refused',
+        reason: `token_not_found: no rule holds token:use on ${containers
+          .filter(container => decidingRule(application, 'token:use', container, 'anywhere') === undefined)
+          .join(', ')}`,
+      }
   }
 }
 

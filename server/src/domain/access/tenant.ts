@@ -4,6 +4,11 @@ import type { JsonObject } from '../json/json.ts'
 export type TenantSettings = {
   readonly fingerprintTokens: boolean
   readonly deduplicateTokens: boolean
+  /**
+   * Whether a caller may name the destination of a request itself; tenants from before the proxy do not say. Then `token:use` is as
+   * good as `reveal` (U11).
+   */
+  readonly ephemeralProxy?: boolean
 }
 
 export type Tenant = {
@@ -23,6 +28,7 @@ export const viewTenant = (tenant: Tenant): JsonObject => ({
   settings: {
     fingerprint_tokens: String(tenant.settings.fingerprintTokens),
     deduplicate_tokens: String(tenant.settings.deduplicateTokens),
+    disable_ephemeral_proxy: String(!tenant.settings.ephemeralProxy),
   },
   ...viewAuthorship(tenant),
 })

@@ -1,6 +1,6 @@
 import type { Transform } from '../access/application.ts'
 import type { Permission } from '../access/permissions.ts'
-import type { ErrorCode } from '../errors.ts'
+import { type ErrorCode, statusOf } from '../errors.ts'
 import type { Json } from '../json/json.ts'
 import type { Instant } from '../time/instant.ts'
 
@@ -38,11 +38,22 @@ export type Actor = {
 /** A token that an act showed or changed, and the rule that decided how. */
 export type TouchedToken = {
   readonly id: string
+  /** The name of its type. */
+  readonly type?: string | undefined
   readonly containers: readonly string[]
   readonly permission: Permission
-  readonly transform?: Transform
+  readonly transform?: Transform | undefined
   /** The rule's priority; absent where flat permissions decided, or a container that no rule covers. */
-  readonly rule?: number
+  readonly rule?: number | undefined
+  /** It stood for the value already (C15), so the write did not change it. */
+  readonly deduplicated?: true | undefined
+}
+
+/** A token as an act comes across it. */
+type SeenToken = {
+  readonly id: string
+  readonly type?: { readonly name: string }
+  readonly containers: readonly string[]
 }
 
 /** What some acts say and most do not. */
@@ -54,6 +65,17 @@ export type ActDetails = {
   before?: Json
   after?: Json
   count?: number
+  /** Where a request with values went, and what came of it: bytes of the two bodies, and the time. */
+  destination?: {
+    readonly origin: string
+    readonly proxy_id?: string | undefined
+    readonly status?: number | undefined
+    readonly sent?: number | undefined
+    readonly received?: number | undefined
+    readonly ms?: number | undefined
+  }
+  /** The answer to an earlier request was repeated: nothing was changed this time. */
+  replayed?: true
 }
 
 /** 404 is a denial only where a rule hides what is there. */
@@ -91,22 +113,26 @@ export class Act {
     this.address = address
   }
 
-  /** It shows or changes this token. */
+  /** It shows or changes this token, or finds that it need not. */
   touches(
-    { id, containers }: { readonly id: string; readonly containers: readonly string[] },
+    { id, type, containers }: SeenToken,
     permission: Permission,
     decision?: { readonly transform: Transform; readonly rule?: number | undefined },
+    deduplicated?: boolean,
   ): void {
-    if (decision === undefined) this.tokens.push({ id, containers, permission })
-    else {
-      const { transform, rule } = decision
-      if (transform === 'reveal') this.#reveals = true
-      this.tokens.push(
-        rule === undefined
-          ? { id, containers, permission, transform }
-          : { id, containers, permission, transform, rule },
-      )
-    }
+    const transform = decision?.transform
+    if (transform === 'reveal') this.#reveals = true
+    const rule = decision?.rule
+    const isUnchanged = deduplicated ? true : undefined
+    this.tokens.push({
+      id,
+      type: type?.name,
+      containers,
+      permission,
+      transform,
+      rule,
+      deduplicated: isUnchanged,
+    })
   }
 
   /** What it asks for exists in the tenant: only then may a refusal name it, since an id that is none may be anything. */
@@ -137,6 +163,11 @@ export class Act {
     return part
   }
 
+  /** Another act of the same request. */
+  another(kind: ActKind): Act {
+    return new Act(kind, this.actor, this.traceId, this.address)
+  }
+
   /** Whether the answer shows data in the clear, and must therefore wait for its record. */
   get reveals(): boolean {
     return this.#reveals
@@ -163,7 +194,7 @@ export class Act {
 
 /** What the refusal of an act counts as. `isHidden`: what it asked for is there, and a rule hides it. */
 export const resultOf = (code: ErrorCode, isHidden: boolean): ActResult =>
-  code === 'unauthorized' || code === 'forbidden' || (code === 'notFound' && isHidden) ? 'denied' : 'failed'
+  statusOf(code) === 401 || statusOf(code) === 403 || (code === 'notFound' && isHidden) ? 'denied' : 'failed'
 
 /** A record names this many tokens; an act that touches more has further ones. */
 export const tokensPerRecord = 500

@@ -7,6 +7,12 @@ import { type RecordIdBase, recordIds } from './record-id.ts'
 // rules) is written once, and records point at it. Text is put together piece by piece, here and where records are read: with objects
 // and `JSON.stringify` a record would take three times as long, on the path of every read, and once more when the log's tree grows.
 
+/**
+ * Grows with each change of what a block holds, or of the lines that its records lead to. Blocks of 1 lack a token's type, and what
+ * says that an act changed nothing.
+ */
+const version = 2
+
 /** Collects records into a block. */
 export class BlockWriter {
   readonly #base: RecordIdBase
@@ -52,7 +58,7 @@ export class BlockWriter {
   }
 
   get text(): string {
-    return `{"v":1,"at":${this.#begun ?? 0},"ids":"${this.#base}","recurring":[${this.#recurringTexts.join()}],"records":[${this.#records.join()}]}`
+    return `{"v":${version},"at":${this.#begun ?? 0},"ids":"${this.#base}","recurring":[${this.#recurringTexts.join()}],"records":[${this.#records.join()}]}`
   }
 
   #middle(act: Act): string {
@@ -80,19 +86,28 @@ export class BlockWriter {
 
   #touch(token: TouchedToken): number {
     const last = this.#lastToken
-    const { containers, permission, transform, rule } = token
+    const { type, containers, permission, transform, rule, deduplicated } = token
     if (
       last?.permission === permission &&
+      last.type === type &&
       last.transform === transform &&
       last.rule === rule &&
+      last.deduplicated === deduplicated &&
       containers.length === 1 &&
       last.containers.length === 1 &&
       last.containers[0] === containers[0]
     )
       return this.#lastTouch
-    const name = `${permission} ${transform} ${rule} ${containers.join(' ')}`
+    const name = `${permission} ${type} ${transform} ${rule} ${deduplicated} ${containers.join(' ')}`
     this.#lastToken = token
-    this.#lastTouch = this.#indexOf(name, () => [permission, containers, transform ?? null, rule ?? null])
+    this.#lastTouch = this.#indexOf(name, () => [
+      permission,
+      containers,
+      transform ?? null,
+      rule ?? null,
+      type ?? null,
+      ...(deduplicated ? [1] : []),
+    ])
     return this.#lastTouch
   }
 
@@ -154,6 +169,8 @@ type StoredDetails = {
   readonly before?: Json
   readonly after?: Json
   readonly count?: number
+  readonly destination?: JsonObject
+  readonly replayed?: true
   readonly part?: number
 }
 
@@ -195,7 +212,7 @@ export class BlockRecords {
 
   constructor(text: string, place: BlockPlace) {
     const block = JSON.parse(text) as StoredBlock
-    if (block.v !== 1) throw new Error('the log has a block of a version that this release does not know')
+    if (block.v > version) throw new Error('the log has a block of a version that this release does not know')
     const { kept } = place
     this.#block = block
     this.#place = place
@@ -287,6 +304,8 @@ type StoredTouch = readonly [
   containers: readonly string[],
   transform: string | null,
   rule: number | null,
+  type?: string | null,
+  deduplicated?: 1,
 ]
 
 const kindText = ([operation, route]: StoredKind): string =>
@@ -295,20 +314,22 @@ const kindText = ([operation, route]: StoredKind): string =>
 const actorText = ([type, id, keyId]: StoredActor): string =>
   `"actor":${JSON.stringify({ type, ...(id !== null && { id }), ...(keyId !== null && { key_id: keyId }) })}`
 
-const touchText = ([permission, containers, transform, rule]: StoredTouch): string =>
+const touchText = ([permission, containers, transform, rule, type, deduplicated]: StoredTouch): string =>
   JSON.stringify({
     containers,
     permission,
     ...(transform !== null && { transform }),
     ...(rule !== null && { rule }),
+    ...(typeof type === 'string' && { type }),
+    ...(deduplicated === 1 && { deduplicated: true }),
   }).slice(1, -1)
 
 /** The members that most records do not have. */
 const moreText = (details: StoredDetails | undefined): string => {
   if (details === undefined) return ''
   const { entityId: _isNamedBefore, ...more } = details
-  const { fields, query, before, after, count, part } = more
-  const text = JSON.stringify({ fields, query, before, after, count, part })
+  const { fields, query, before, after, destination, count, replayed, part } = more
+  const text = JSON.stringify({ fields, query, before, after, destination, count, replayed, part })
   return text === '{}' ? '' : `,${text.slice(1, -1)}`
 }
 

@@ -6,7 +6,15 @@ import { sizeOf } from './size.ts'
 /** What an expression is for. Masks hide short values whole, fingerprints see metadata, ids may use aliases. */
 export type Use = 'mask' | 'fingerprint' | 'index' | 'id'
 
-export type Scope = { data: Json; metadata?: Readonly<Record<string, string>> }
+/** Where an expression names tokens instead of reading the data of its own (U2): in a payload to detokenize or to proxy, or in a proxy's own transforms. */
+export type Dialect = 'detokenize' | 'proxy' | 'transform'
+
+export type Scope = {
+  data: Json
+  metadata?: Readonly<Record<string, string>>
+  /** What `config: <key>` reads (U12). */
+  configuration?: Readonly<Record<string, string>>
+}
 
 /** Uniform integer in [0, below). Only alias filters call it. */
 export type RandomBelow = (below: number) => number
@@ -14,7 +22,7 @@ export type RandomBelow = (below: number) => number
 /** One rendering: what it reads, what it is for, and what it may still spend. */
 export type Run = {
   readonly scope: Scope
-  readonly use: Use
+  readonly use: Use | Dialect
   readonly budget: Budget
   readonly random: RandomBelow | undefined
 }

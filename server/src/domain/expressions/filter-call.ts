@@ -1,7 +1,7 @@
 import type { Json } from '../json/json.ts'
 import { chosenName } from '../place.ts'
 import { didYouMean } from '../text/did-you-mean.ts'
-import { type Run, type Use, unlimited } from './budget.ts'
+import { type Dialect, type Run, type Use, unlimited } from './budget.ts'
 import { ExpressionError } from './expression-error.ts'
 import type { Filter, Parameter } from './filters/filter.ts'
 import { filters } from './filters/registry.ts'
@@ -10,16 +10,33 @@ import type { FilterCall, Operand, Segment } from './syntax.ts'
 
 export type CompiledFilter = {
   readonly apply: (input: Json, run: Run) => Json
+  readonly name: string
+  readonly position: number
   /** Properties of the input that the call names; see `Filter.names`. */
   readonly names: readonly Segment[]
-} & Required<Pick<Filter, 'isAlias' | 'keepsCharacters' | 'showsWhole' | 'keepsInputType'>>
+  readonly applyToBytes: Filter['applyToBytes']
+} & Required<
+  Pick<
+    Filter,
+    | 'isAlias'
+    | 'keepsCharacters'
+    | 'showsWhole'
+    | 'keepsInputType'
+    | 'cutsNothing'
+    | 'makesBytes'
+    | 'nullIsMissing'
+  >
+>
 
-export const compileFilterCall = (call: FilterCall, use: Use): CompiledFilter => {
+export const compileFilterCall = (call: FilterCall, use: Use | Dialect): CompiledFilter => {
   const { name, position } = call
   const filter = filters.get(name)
   if (filter === undefined) throw unknownFilter(name, position)
   const { isAlias = false, keepsCharacters = false, showsWhole = false, keepsInputType = false } = filter
+  const { cutsNothing = false, makesBytes = false, nullIsMissing = false, applyToBytes } = filter
   if (isAlias && use !== 'id') throw new ExpressionError(`${name} is only for ids`, position)
+  if (filter.onlyIn !== undefined && !filter.onlyIn.includes(use))
+    throw new ExpressionError(`${name} is not for this place`, position)
   requireArity(call, filter)
   const compiled = filter.parameters.map((parameter, index) => {
     const operand = call.arguments[index]
@@ -30,10 +47,16 @@ export const compileFilterCall = (call: FilterCall, use: Use): CompiledFilter =>
   const isConstant = call.arguments.every(({ kind }) => kind === 'literal')
   const constants = isConstant ? compiled.map(read => read(compileTimeRun(use))) : undefined
   return {
+    name,
+    position,
     isAlias,
     keepsCharacters,
     showsWhole,
     keepsInputType,
+    cutsNothing,
+    makesBytes,
+    nullIsMissing,
+    applyToBytes,
     // Parameters that name properties are always literal, so reading them needs no data.
     names: filter.names?.(...compiled.map(read => read(compileTimeRun(use)))) ?? [],
     apply: (input, run) => {
@@ -72,7 +95,7 @@ const describeArity = (least: number, most: number): string => {
 const compileArgument = (
   parameter: Parameter<unknown>,
   operand: Operand,
-  use: Use,
+  use: Use | Dialect,
 ): ((run: Run) => unknown) => {
   const { fallback, isLiteralOnly } = parameter
   const readValue = (value: Json, run: Run): unknown =>
@@ -88,7 +111,7 @@ const compileArgument = (
 }
 
 /** Literals are as short as the expression. */
-const compileTimeRun = (use: Use): Run => ({
+const compileTimeRun = (use: Use | Dialect): Run => ({
   scope: { data: null },
   use,
   random: undefined,

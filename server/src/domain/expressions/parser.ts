@@ -18,7 +18,7 @@ const constants = new Map<string, Json>([
  *
  *     template = { text | "{{" ["-"] operand { "|" filter } ["-"] "}}" }
  *     filter   = name [ ":" operand { "," operand } ]
- *     operand  = 'text' | "text" | number | true | false | nil | null | path
+ *     operand  = 'text' | "text" | number | true | false | nil | null | path | "config" ":" name
  *     path     = name { "." name | "[" ( integer | text ) "]" }
  */
 export const parseTemplate = (text: string): Template => {
@@ -55,14 +55,27 @@ const parseOutput = (reader: TextReader, opening: number): Output => {
   reader.skipBlanks()
   if (isClosing(reader)) throw new ExpressionError('nothing between the braces', opening)
   const source = parseOperand(reader, opening)
+  const filters = parseFilters(reader, opening)
+  if (!isClosing(reader)) throw unexpected(reader, opening)
+  return { source, filters }
+}
+
+/** The filters of an expression whose source and end are known: `| name: argument | name`. */
+export const parseFilterChain = (text: string): FilterCall[] => {
+  const reader = new TextReader(text)
+  const calls = parseFilters(reader, 0)
+  if (!reader.isAtEnd) throw new ExpressionError('unexpected character', reader.position)
+  return calls
+}
+
+const parseFilters = (reader: TextReader, opening: number): FilterCall[] => {
   const filters: FilterCall[] = []
   reader.skipBlanks()
   while (reader.take('|')) {
     filters.push(parseFilter(reader, opening))
     reader.skipBlanks()
   }
-  if (!isClosing(reader)) throw unexpected(reader, opening)
-  return { source, filters }
+  return filters
 }
 
 const parseFilter = (reader: TextReader, opening: number): FilterCall => {
@@ -90,7 +103,15 @@ const parseOperand = (reader: TextReader, opening: number): Operand => {
   if (name === '') throw unexpected(reader, opening)
   const constant = constants.get(name)
   if (constant !== undefined) return { kind: 'literal', value: constant, position }
+  if (name === 'config' && reader.take(':')) return parseConfig(reader, opening, position)
   return { kind: 'path', root: name, segments: parseSegments(reader, opening), position }
+}
+
+const parseConfig = (reader: TextReader, opening: number, position: number): Operand => {
+  reader.skipBlanks()
+  const key = reader.readName()
+  if (key === '') throw unexpected(reader, opening)
+  return { kind: 'config', key, position }
 }
 
 const parseSegments = (reader: TextReader, opening: number): Segment[] => {

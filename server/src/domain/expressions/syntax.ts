@@ -11,7 +11,9 @@ export type Path = {
   readonly segments: readonly Segment[]
   readonly position: number
 }
-export type Operand = Literal | Path
+/** A value of the proxy's configuration (U12). */
+export type Config = { readonly kind: 'config'; readonly key: string; readonly position: number }
+export type Operand = Literal | Path | Config
 export type FilterCall = {
   readonly name: string
   readonly arguments: readonly Operand[]

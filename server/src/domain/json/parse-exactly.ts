@@ -4,13 +4,16 @@ import { type Json, type JsonObject, rememberOrder, setOwn } from './json.ts'
 /**
  * Parses JSON so that numbers doubles cannot hold stay as they were sent (C7), and the order of keys is remembered
  * where JavaScript changes it. `JSON.parse` with a reviver would do for the numbers, but takes 400 ms for a hostile
- * megabyte; this takes 30. Throws SyntaxError where `JSON.parse` does.
+ * megabyte; this takes 30. Throws SyntaxError where `JSON.parse` does, and TooManyExactNumbersError.
  */
-export const parseExactly = (text: string): Json => {
+export const parseExactly = (text: string, numbersMax: number): Json => {
   // The engine's parser decides what is JSON, so the reader below may trust every character it meets.
   JSON.parse(text)
-  return new Reader(text).value()
+  return new Reader(text, numbersMax).value()
 }
+
+/** More numbers than allowed that doubles cannot hold. */
+export class TooManyExactNumbersError extends Error {}
 
 /** A key that JavaScript may move to the front; larger numbers stay where they are. */
 const isWholeNumber = /^\d{1,10}$/
@@ -35,9 +38,11 @@ const isOfNumber = (code: number): boolean =>
 class Reader {
   readonly #text: string
   #at = 0
+  #numbersLeft: number
 
-  constructor(text: string) {
+  constructor(text: string, numbersMax: number) {
     this.#text = text
+    this.#numbersLeft = numbersMax
   }
 
   /** Recurses once per level; `parseJson` has already refused bodies that are too deep. */
@@ -112,7 +117,9 @@ class Reader {
   #number(): Json {
     const start = this.#at
     while (isOfNumber(this.#text.charCodeAt(this.#at))) this.#at++
-    return numberFrom(this.#text.slice(start, this.#at))
+    const number = numberFrom(this.#text.slice(start, this.#at))
+    if (typeof number !== 'number' && --this.#numbersLeft < 0) throw new TooManyExactNumbersError()
+    return number
   }
 
   /** The next character that is not white space. */

@@ -8,6 +8,7 @@ import {
   writeTransformIn,
 } from '../access/access.ts'
 import type { Application, Transform } from '../access/application.ts'
+import { gainsUse } from '../access/use.ts'
 import { type Issue, requireNone, VaultError } from '../errors.ts'
 import { Budget, tooMuchWork } from '../expressions/budget.ts'
 import type { Json } from '../json/json.ts'
@@ -130,7 +131,7 @@ const tryOnProbe = (mask: Json, { type }: Token, issues: Issue[]): void => {
     issues.push({ path: 'mask', message: budget.isSpent ? tooMuchWork : tooMuchOfACard })
 }
 
-/** C13: a caller who moves a token sees no more of it afterwards than before, whether by reading it or in answers to writes. */
+/** C13: a caller who moves a token sees no more of it afterwards than before, by reading it or in answers to writes, nor uses it for more. */
 const requireMove = (application: Application, before: Token, after: Token): void => {
   const [read, readBefore] = [after, before].map(({ containers }) => readTransform(application, containers))
   const [shown, shownBefore] = [after, before].map(({ containers }) =>
@@ -142,6 +143,10 @@ const requireMove = (application: Application, before: Token, after: Token): voi
   )
     throw new VaultError('forbidden', {
       detail: 'A move to these containers would show the caller more of the token than before.',
+    })
+  if (gainsUse(application, before.containers, after.containers))
+    throw new VaultError('forbidden', {
+      detail: 'A move to these containers would let the caller use the token where it could not before.',
     })
 }
 

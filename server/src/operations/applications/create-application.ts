@@ -21,7 +21,7 @@ export const createApplication = async (
   idempotent?: Idempotent,
 ): Promise<JsonObject> => {
   const issues: Issue[] = []
-  const granted = readHeld(body.type, body, issues)
+  const granted = readHeld(body.type, body, vault.destinationPorts, issues)
   requireNone(issues)
   requireOwnPermissions(caller, { type: body.type, permissions: granted.permissions })
   const decide = ({ tenant }: Grants): Revision<JsonObject> => {

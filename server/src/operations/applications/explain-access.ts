@@ -1,7 +1,10 @@
 import type { ExplainAccess } from '../../contract/applications/schemas.ts'
+import type { Destination } from '../../domain/access/access.ts'
+import { viewRule } from '../../domain/access/application.ts'
 import { explainAccess as explain } from '../../domain/access/explain-access.ts'
 import { type Issue, requireNone } from '../../domain/errors.ts'
 import type { JsonObject } from '../../domain/json/json.ts'
+import { readDestinationUrl } from '../../domain/outbound/destination-url.ts'
 import { parseContainers } from '../../domain/tokens/containers.ts'
 import { tokenType } from '../../domain/tokens/types/registry.ts'
 import { applicationOf, loadGrants } from '../grants/load-grants.ts'
@@ -23,10 +26,17 @@ export const explainAccess = async (
     body.containers === undefined
       ? [type?.container ?? '/']
       : parseContainers(body.containers, 'containers', issues)
+  const destination =
+    body.destination === undefined ? undefined : readDestination(vault, permission, body.destination, issues)
   requireNone(issues)
 
   const { grants } = await loadGrants(vault, caller)
-  const explained = explain(applicationOf(grants, applicationId, caller.act), permission, containers)
+  const explained = explain(
+    applicationOf(grants, applicationId, caller.act),
+    permission,
+    containers,
+    destination,
+  )
   return {
     application_id: applicationId,
     permission,
@@ -34,7 +44,19 @@ export const explainAccess = async (
     reason: explained.reason,
     containers: explained.containers.map(({ rule, ...rest }) => ({
       ...rest,
-      ...(rule && { rule: { ...rule, permissions: [...rule.permissions] } }),
+      ...(rule && { rule: viewRule(rule) }),
     })),
   }
+}
+
+const readDestination = (
+  { destinationPorts }: Vault,
+  permission: string,
+  text: string,
+  issues: Issue[],
+): Destination | undefined => {
+  const { url, fault } = readDestinationUrl(text, destinationPorts)
+  const message = permission === 'token:use' ? fault : 'is only for token:use'
+  if (message !== undefined) issues.push({ path: 'destination', message })
+  return url
 }

@@ -20,7 +20,7 @@ export const grantPermissions = (
   wanted: readonly string[],
 ): Promise<JsonObject> => {
   const issues: Issue[] = []
-  const { permissions } = readHeld('management', { permissions: wanted }, issues)
+  const { permissions } = readHeld('management', { permissions: wanted }, vault.destinationPorts, issues)
   if (wanted.length === 0) issues.push({ path: 'permissions', message: 'must name some' })
   const decide = (grants: Grants): Revision<JsonObject> => {
     const application = applicationOf(grants, id, operator.act)

@@ -1,7 +1,7 @@
 import type { ApplicationListQuery } from '../../contract/applications/query.ts'
 import { viewApplication } from '../../domain/access/application.ts'
 import type { JsonObject } from '../../domain/json/json.ts'
-import { numbered } from '../finding/page.ts'
+import { numberedPage } from '../finding/page.ts'
 import { loadGrants } from '../grants/load-grants.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
 
@@ -12,9 +12,8 @@ export const listApplications = async (
   { page, size, ids, types }: ApplicationListQuery,
 ): Promise<JsonObject> => {
   const { grants } = await loadGrants(vault, caller)
-  const sorted = grants.applications
-    .filter(({ id, type }) => (ids?.includes(id) ?? true) && (types?.includes(type) ?? true))
-    .sort((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? -1 : 1))
-  const shown = sorted.slice((page - 1) * size, page * size)
-  return { pagination: numbered({ page, size, total: sorted.length }), data: shown.map(viewApplication) }
+  const found = grants.applications.filter(
+    ({ id, type }) => (ids?.includes(id) ?? true) && (types?.includes(type) ?? true),
+  )
+  return numberedPage(found, { page, size }, viewApplication)
 }

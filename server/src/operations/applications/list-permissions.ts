@@ -7,6 +7,7 @@ const descriptions: Record<Permission, string> = {
   'token:update': 'Update tokens',
   'token:delete': 'Delete tokens',
   'token:search': 'Search tokens',
+  'token:use': 'Have tokens sent to a destination by the proxy, without seeing them',
   'tenant:read': 'Read the tenant',
   'tenant:update': 'Update the tenant',
   'tenant:delete': 'Delete the tenant',
@@ -16,6 +17,16 @@ const descriptions: Record<Permission, string> = {
   'application:delete': 'Delete applications',
   'report:read': 'Read reports',
   'log:read': 'Read and export the log',
+  'proxy:create': 'Create proxies',
+  'proxy:read': 'Read proxies, without their configuration',
+  'proxy:update': 'Update proxies and replace their keys',
+  'proxy:delete': 'Delete proxies',
+  'webhook:create': 'Create webhooks',
+  'webhook:read': 'Read webhooks and what could not be delivered',
+  'webhook:update':
+    'Update and test webhooks, replace their secrets and send again what could not be delivered',
+  'webhook:delete': 'Delete webhooks',
+  'event:read': 'Read the events of the tenant',
 }
 
 /** C29: all permissions, or those that an application of type `holder` may hold. */

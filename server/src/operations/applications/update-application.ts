@@ -26,7 +26,9 @@ export const updateApplication = (
     if (body.type !== undefined && body.type !== application.type)
       issues.push({ path: 'type', message: 'cannot be changed' })
     const isGranting = body.permissions !== undefined || body.rules !== undefined
-    const granted = isGranting ? readHeld(application.type, body, issues) : application
+    const granted = isGranting
+      ? readHeld(application.type, body, vault.destinationPorts, issues)
+      : application
     requireNone(issues)
     if (isGranting)
       requireOwnPermissions(caller, { type: application.type, permissions: granted.permissions })

@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '../../domain/json/json.ts'
+import type { Instant } from '../../domain/time/instant.ts'
 
 /** A page of tokens. It may take a hundred megabytes, so it is made and sent a few tokens at a time. */
 export type Page = {
@@ -26,6 +27,19 @@ export const numbered = ({
   page_size: size,
   total_pages: Math.ceil(total / size),
 })
+
+/** A page of what a tenant has few of, newest first. */
+export const numberedPage = <Item extends { readonly id: string; readonly createdAt: Instant }>(
+  items: readonly Item[],
+  { page, size }: { readonly page: number; readonly size: number },
+  view: (item: Item) => JsonObject,
+): JsonObject => {
+  const sorted = [...items].sort((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? -1 : 1))
+  return {
+    pagination: numbered({ page, size, total: sorted.length }),
+    data: sorted.slice((page - 1) * size, page * size).map(view),
+  }
+}
 
 /** The answer in one piece. */
 export const wholePage = async (page: Page): Promise<JsonObject> => {

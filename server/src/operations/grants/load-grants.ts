@@ -2,16 +2,19 @@ import type { ApiKeyGrant, Application } from '../../domain/access/application.t
 import type { Tenant } from '../../domain/access/tenant.ts'
 import type { Act } from '../../domain/acts/act.ts'
 import { VaultError } from '../../domain/errors.ts'
+import type { OutboundProxy } from '../../domain/proxies/proxy.ts'
+import type { Webhook } from '../../domain/webhooks/webhook.ts'
 import type { UsedApiKeyRow } from '../../store/rows.ts'
 import type { Vault } from '../vault/vault.ts'
 import { openApiKey, openApplication, openTenant } from './grant-rows.ts'
+import { openResources, type Resources, type Stored } from './resource-rows.ts'
 
 /** A tenant with all that it grants, as of one revision. */
 export type Grants = {
   readonly tenant: Tenant
   readonly applications: readonly Application[]
   readonly apiKeys: readonly GrantedKey[]
-}
+} & Resources
 
 export type GrantedKey = { readonly row: UsedApiKeyRow; readonly grant: ApiKeyGrant }
 
@@ -34,9 +37,10 @@ export const loadGrants = async (
 ): Promise<{ grants: Grants; revision: number }> => {
   const { store, vaultKeys } = vault
   const { tenant, revision } = await loadTenant(vault, of)
-  const [applications, apiKeys] = await Promise.all([
+  const [applications, apiKeys, resources] = await Promise.all([
     store.listApplications(of.tenantNumber),
     store.listApiKeys(of.tenantNumber),
+    store.listResources(of.tenantNumber),
   ])
   return {
     revision,
@@ -44,8 +48,22 @@ export const loadGrants = async (
       tenant,
       applications: applications.map(application => openApplication(vaultKeys, application, tenant.id)),
       apiKeys: apiKeys.map(key => ({ row: key, grant: openApiKey(vaultKeys, key, tenant.id) })),
+      ...openResources(vaultKeys, resources, tenant.id),
     },
   }
+}
+
+export const proxyIn = ({ proxies }: Grants, id: string, act?: Act): Stored<OutboundProxy> =>
+  resourceIn(proxies, id, act)
+
+export const webhookIn = ({ webhooks }: Grants, id: string, act?: Act): Stored<Webhook> =>
+  resourceIn(webhooks, id, act)
+
+const resourceIn = <R>(resources: readonly Stored<R>[], id: string, act: Act | undefined): Stored<R> => {
+  const found = resources.find(({ row }) => row.id === id)
+  if (found === undefined) throw new VaultError('notFound')
+  act?.finds(id)
+  return found
 }
 
 /** `act`: what is done is about this application, so its record names it. */

@@ -60,10 +60,11 @@ export const callerCache = <Caller extends { readonly tenantNumber: number }>(
   epoch: () => number,
   /** The slice that is running. All its requests arrived before it began, so it needs to read the epoch only once. */
   slice: () => number | undefined = () => undefined,
+  most = callersMax,
 ): CallerCache<Caller> => {
-  const callers = new Memo<Caller>(callersMax)
+  const callers = new Memo<Caller>(most)
   // Kept when grants change. Otherwise a tenant that keeps changing grants would turn all other callers into strangers.
-  const tenants = new Memo<number>(callersMax)
+  const tenants = new Memo<number>(most)
   let seen: number | undefined
   let seenIn: number | undefined
   const forgetIfChanged = (): void => {

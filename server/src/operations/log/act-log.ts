@@ -157,6 +157,22 @@ export class ActLog {
     if (failed !== undefined) throw failed.reason
   }
 
+  /** What is not durable yet. */
+  get waiting(): {
+    readonly records: number
+    readonly bytes: number
+    readonly oldestAt: Instant | undefined
+  } {
+    const sum = { records: 0, bytes: 0, oldestAt: undefined as Instant | undefined }
+    for (const { acts, bytes, underWay } of this.#lines.values()) {
+      sum.records += acts.length + underWay.length
+      sum.bytes += bytes
+      const at = (underWay[0] ?? acts[0])?.at
+      if (at !== undefined && (sum.oldestAt === undefined || at < sum.oldestAt)) sum.oldestAt = at
+    }
+    return sum
+  }
+
   #stamp(act: Act): void {
     act.at = this.#clock()
     this.#countOff(act)

@@ -22,6 +22,8 @@ export type LogStep = {
 type Reading = {
   readonly within: InstantRange
   readonly backwards: boolean
+  /** By how much a record may have become durable after its act, for whoever looks close by first. */
+  readonly lateMs?: number
 }
 
 /**
@@ -151,10 +153,10 @@ class WriterRecords {
   open(): void {
     const block = this.#blocks.shift()
     if (block === undefined) return
-    const { backwards, within } = this.#reading
+    const { backwards, within, lateMs = lateMaxMs } = this.#reading
     const { writer, first, end } = this.#range
     const until = block.first + block.records
-    if (backwards ? isTooOld(block, within, lateMaxMs) : isTooNew(block, within, lateMaxMs)) {
+    if (backwards ? isTooOld(block, within, lateMs) : isTooNew(block, within, lateMs)) {
       this.#isExhausted = true
       this.#blocks = []
     } else if (isTooOld(block, within) || isTooNew(block, within)) {
@@ -203,7 +205,7 @@ export const rangesWithin = async (
   { store }: Pick<Vault, 'store'>,
   { tenantNumber, work }: LogReader,
   ranges: readonly LogRange[],
-  { within, backwards }: Reading,
+  { within, backwards, lateMs = lateMaxMs }: Reading,
 ): Promise<readonly LogRange[]> => {
   if ((backwards ? within.until : within.from) === undefined) return ranges
   // Between `low` and `high` is the first block that is not too old by far, or the first one that is too new by far.
@@ -220,7 +222,7 @@ export const rangesWithin = async (
       const search = searched[index]
       if (search === undefined) continue
       if (block === undefined) search.high = from
-      else if (backwards ? isTooNew(block, within, lateMaxMs) : !isTooOld(block, within, lateMaxMs))
+      else if (backwards ? isTooNew(block, within, lateMs) : !isTooOld(block, within, lateMs))
         search.high = Math.min(from, block.first)
       else search.low = block.first + block.records
     }

@@ -5,11 +5,11 @@ import type { LogHead } from '../../store/rows.ts'
 import { jobAct } from '../log/acting.ts'
 import { grow } from '../log/evidence/grow.ts'
 import { openTree, treeRow } from '../log/evidence/tree-state.ts'
-import { type LogOwner, theOperator } from '../log/log-owner.ts'
+import { type LogOwner, logOwners } from '../log/log-owner.ts'
 import type { Vault } from '../vault/vault.ts'
 
 const dayMs = 86_400_000
-const ownersAtOnce = 100
+
 /** Each is read and opened once more before it goes, to know the edge that stays. */
 const blocksAtOnce = 16
 
@@ -23,7 +23,7 @@ export const cutLogs = async (
 ): Promise<number> => {
   const before = vault.clock() - retentionDays * dayMs
   let cut = 0
-  for await (const owner of ownersOf(vault)) {
+  for await (const owner of logOwners(vault.store)) {
     if (stopping?.aborted) return cut
     let count = 0
     for (const head of await vault.store.listLogHeads(owner.tenantNumber))
@@ -45,17 +45,6 @@ const unlessTampered = ({ log }: Vault, error: unknown): number => {
   if (!(error instanceof TamperedError)) throw error
   log.error(describeError(error), 'a log was changed in storage: nothing of it is removed')
   return 0
-}
-
-async function* ownersOf({ store }: Vault): AsyncGenerator<LogOwner> {
-  yield theOperator
-  for (let after = 0; ; ) {
-    const owners = await store.listLogOwners(after, ownersAtOnce)
-    for (const { tenant, id } of owners) yield { tenantNumber: tenant, keys: { tenantId: id } }
-    const last = owners.at(-1)
-    if (last === undefined) return
-    after = last.tenant
-  }
 }
 
 const cutLog = async (

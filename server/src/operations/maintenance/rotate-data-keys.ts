@@ -15,6 +15,7 @@ export const rotateDataKeys = async (
 ): Promise<number> => {
   let rotated = 0
   vault.callers.forgetIfChanged()
+  vault.proxies.forgetIfChanged()
   await eachLoadedTenant(vault, vault.keyring.loaded(), async tenant => {
     const { tenantNumber, keys } = tenant
     const [seals] = await vault.store.readCounters(tenantNumber, [sealsCounter(keys.currentDataVersion)])

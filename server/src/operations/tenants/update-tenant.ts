@@ -15,6 +15,7 @@ export const updateTenant = (
   body: UpdateTenant,
   idempotent?: Idempotent,
 ): Promise<JsonObject> => {
+  const disablesEphemeral = flag(body.settings?.disable_ephemeral_proxy)
   const decide = ({ tenant }: Grants): Revision<JsonObject> => {
     const updated: Tenant = {
       ...tenant,
@@ -22,6 +23,8 @@ export const updateTenant = (
       settings: {
         fingerprintTokens: flag(body.settings?.fingerprint_tokens) ?? tenant.settings.fingerprintTokens,
         deduplicateTokens: flag(body.settings?.deduplicate_tokens) ?? tenant.settings.deduplicateTokens,
+        ephemeralProxy:
+          disablesEphemeral === undefined ? tenant.settings.ephemeralProxy === true : !disablesEphemeral,
       },
       modifiedBy: caller.application.id,
       modifiedAt: modifiedNow(tenant, vault.clock()),

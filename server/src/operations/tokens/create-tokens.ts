@@ -5,7 +5,7 @@ import { type Instant, monthOf } from '../../domain/time/instant.ts'
 import type { Token, Writable } from '../../domain/tokens/token.ts'
 import type { TokenDefinition } from '../../domain/tokens/token-definition.ts'
 import type { Caller, Idempotent, Vault } from '../vault/vault.ts'
-import { commit } from '../writing/commit.ts'
+import { type Changes, commit } from '../writing/commit.ts'
 import { requireAttemptsLeft } from '../writing/retry-on-conflict.ts'
 import { chooseId, type Identified } from './choose-id.ts'
 import { fingerprintFor, isDeduplicated, matchOf } from './deduplication/match.ts'
@@ -20,6 +20,8 @@ export type CreatedToken = { readonly token: Token; readonly deduplicated: boole
 type AnswerShape<Shown extends Json, Answer extends Json> = {
   readonly show: (created: CreatedToken, index: number) => Shown
   readonly answer: (shown: readonly Shown[]) => Answer
+  /** What else the write set changes. All of it is committed, or none. */
+  readonly alongside?: (answer: Answer) => Pick<Changes, 'guarded' | 'counters'>
 }
 
 /**
@@ -30,7 +32,7 @@ export const createTokens = async <Shown extends Json, Answer extends Json>(
   vault: Vault,
   caller: Caller,
   definitions: readonly TokenDefinition[],
-  { show, answer: answerFor }: AnswerShape<Shown, Answer>,
+  { show, answer: answerFor, alongside }: AnswerShape<Shown, Answer>,
   idempotent?: Idempotent,
 ): Promise<Answer> => {
   const now = vault.clock()
@@ -63,16 +65,27 @@ export const createTokens = async <Shown extends Json, Answer extends Json>(
         made.token,
         'token:create',
         writeDecision(caller.application, 'token:create', made.token),
+        made.deduplicated,
       )
       shown.push(show(made, shown.length))
     }
     const answer = answerFor(shown)
-    const outcome = await commit(vault, caller, writes.changes, answer, idempotent)
+    const { changes } = writes
+    const more = alongside?.(answer)
+    const all = more === undefined ? changes : withMore(changes, more)
+    const outcome = await commit(vault, caller, all, answer, idempotent)
     if (outcome.committed) return answer
     if (outcome.conflict === 'tokenExists')
       identified = await replaceTakenIds(vault, caller, identified, new Set(inserted))
   }
 }
+
+/** What is alongside comes first: of several conflicts, its own is told. */
+const withMore = (changes: Changes, more: Pick<Changes, 'guarded' | 'counters'>): Changes => ({
+  ...changes,
+  guarded: [...more.guarded, ...changes.guarded],
+  counters: [...changes.counters, ...more.counters],
+})
 
 /** Returns the token that already stands for the same value, or undefined for a token to be created. */
 const findOrNote = async (

@@ -42,7 +42,8 @@ export const updateToken = async (
     const match = await findMatchOrClaim(vault, caller, { before, after, patch, ...judged }, writes)
     if (match === undefined) writes.update(before, after)
     const shown = match ?? after
-    caller.act.touches(shown, 'token:update', writeDecision(caller.application, 'token:update', shown))
+    const decision = writeDecision(caller.application, 'token:update', shown)
+    caller.act.touches(shown, 'token:update', decision, match !== undefined)
     const answer =
       match === undefined
         ? showToken(vault, after, judged.shown, now)

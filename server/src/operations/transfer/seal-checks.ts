@@ -4,7 +4,9 @@ import { TamperedError } from '../../domain/tampered-error.ts'
 import * as columns from '../../store/columns.ts'
 import { type CopyTarget, namedColumns, type PlainRow } from '../../store/copying.ts'
 import { tableNamed } from '../../store/tables.ts'
+import { openDelivery } from '../delivering/delivery-rows.ts'
 import { openApiKey, openApplication, openTenant } from '../grants/grant-rows.ts'
+import { openResources } from '../grants/resource-rows.ts'
 import { openTokenRow } from '../tokens/token-rows.ts'
 import type { CopiedKeys } from './copied-keys.ts'
 
@@ -33,6 +35,15 @@ export const sealChecks = (keys: CopiedKeys, target: CopyTarget): Readonly<Recor
     ...eachRow('api_keys', row => {
       const apiKey = columns.apiKeyRow(row)
       openApiKey(keys.vault, apiKey, tenantIdOf(apiKey.tenant))
+    }),
+    ...eachRow('resources', row => {
+      const resource = columns.resourceRow(row)
+      openResources(keys.vault, [resource], tenantIdOf(resource.tenant))
+    }),
+    ...eachRowOfTenants('deliveries', (row, { tenantId }) => {
+      const delivery = columns.deliveryRow(row)
+      const owner = { tenantNumber: delivery.tenant, keys: { tenantId } }
+      openDelivery({ vaultKeys: keys.vault }, owner, delivery)
     }),
     ...eachRowOfTenants('results', (row, of) => openResult(of, columns.resultRow(row))),
     ...eachRowOfTenants('reports', (row, of) => openReport(of, String(row.name), columns.sealedBytes(row))),

@@ -5,6 +5,8 @@ import { type KeyProvider, KeyProviderError } from '../../keys/key-provider.ts'
 import { newVaultKeys, vaultPurposes } from '../../keys/make-keys.ts'
 import { unwrapVaultKeys } from '../../keys/unwrap-keys.ts'
 import type { WrappedKey } from '../../keys/wrapped-key.ts'
+import { type Outbound, openOutbound } from '../../outbound/outbound.ts'
+import { standardOutbound } from '../../outbound/outbound-rules.ts'
 import { Scheduler } from '../../scheduling/scheduler.ts'
 import type { Anchor } from '../../store/anchor.ts'
 import type { Store } from '../../store/port.ts'
@@ -28,6 +30,8 @@ export const openVault = async ({
   log = { info: () => {}, error: () => {} },
   anchors = [],
   growsOnThread = false,
+  destinationPorts = new Set(),
+  outbound = openOutbound(standardOutbound),
 }: {
   store: Store
   keyProvider: KeyProvider
@@ -38,6 +42,8 @@ export const openVault = async ({
   anchors?: readonly Anchor[]
   /** A server has requests to answer while the log's trees grow; commands have not. */
   growsOnThread?: boolean
+  destinationPorts?: ReadonlySet<number>
+  outbound?: Outbound
 }): Promise<Vault> => {
   const vaultKeys = await unwrapVaultKeys(keyProvider, await wrappedVaultKeys(store, keyProvider))
   const seal = new LogSeal(vaultKeys.log)
@@ -58,12 +64,22 @@ export const openVault = async ({
       () => store.grantsEpoch(),
       () => scheduler.slice,
     ),
+    proxies: callerCache(
+      () => store.grantsEpoch(),
+      () => scheduler.slice,
+      proxiesMax,
+    ),
     activity: activityQueue(store),
     keyUses: keyUses(),
     retryQueues: retryQueues(),
     scheduler,
+    destinationPorts,
+    outbound,
   }
 }
+
+/** A proxy may have 150 KB of configuration and transforms; most have less than one. */
+const proxiesMax = 250
 
 /** Storage with tenants once had keys. New keys could open nothing that those tenants stored. */
 const wrappedVaultKeys = async (store: Store, keyProvider: KeyProvider): Promise<readonly WrappedKey[]> => {

@@ -3,10 +3,14 @@ import type { Application } from '../../domain/access/application.ts'
 import type { Tenant } from '../../domain/access/tenant.ts'
 import type { Act, Actor } from '../../domain/acts/act.ts'
 import type { Log } from '../../domain/log.ts'
+import type { OutboundProxy } from '../../domain/proxies/proxy.ts'
 import type { Instant } from '../../domain/time/instant.ts'
 import type { KeyProvider } from '../../keys/key-provider.ts'
+import type { Outbound } from '../../outbound/outbound.ts'
+import type { Room } from '../../scheduling/byte-budget.ts'
 import type { Scheduler, Turns } from '../../scheduling/scheduler.ts'
 import type { Store } from '../../store/port.ts'
+import type { Trace } from '../../telemetry/traces.ts'
 import type { ActLog } from '../log/act-log.ts'
 import type { Anchoring } from '../log/evidence/anchoring.ts'
 import type { Evidence } from '../log/evidence/evidence.ts'
@@ -22,6 +26,7 @@ export type Vault = {
   readonly vaultKeys: VaultKeys
   readonly keyring: TenantKeyring
   readonly callers: CallerCache<KnownCaller>
+  readonly proxies: CallerCache<KnownProxy>
   /** Reads that do not count as monthly activity yet. */
   readonly activity: ActivityQueue
   readonly keyUses: KeyUses
@@ -32,6 +37,10 @@ export type Vault = {
   readonly anchoring: Anchoring
   readonly retryQueues: RetryQueues
   readonly scheduler: Scheduler
+  /** Ports that destinations may have besides 443 (U10). */
+  readonly destinationPorts: ReadonlySet<number>
+  /** The one door to other servers. */
+  readonly outbound: Outbound
   readonly clock: () => Instant
   readonly log: Pick<Log, 'info' | 'error'>
 }
@@ -56,6 +65,14 @@ export type KnownCaller = UnlockedTenant & {
   readonly actor: Actor
 }
 
+/** A proxy that was found by its key, as remembered from one request to the next. */
+export type KnownProxy = UnlockedTenant & {
+  readonly tenant: Tenant
+  readonly proxy: OutboundProxy
+  /** Who calls where the request needs no API key: the proxy's application, with the key of the proxy in place of its own. */
+  readonly lent: KnownCaller | undefined
+}
+
 /** Remembers callers by a hash of their key, in memory only. Any change of grants makes it forget all of them. */
 export type CallerCache<Caller> = {
   get(name: string): Caller | undefined
@@ -75,8 +92,14 @@ export type CallerCache<Caller> = {
 export type Caller = KnownCaller & {
   /** Long work asks it for turns, so that other requests are answered in between. */
   readonly work: Turns
+  /** The memory that the call holds. Absent for the operator at the command line, who does nothing that is large. */
+  readonly memory?: Room
   /** What the call does, for the log. */
   readonly act: Act
+  /** The same for a collector of traces, if the call is traced. */
+  readonly trace?: Trace | undefined
+  /** For requests that the call leads to (W3C Trace Context). */
+  readonly traceparent?: string | undefined
 }
 
 export type Idempotent = { readonly hash: Uint8Array; readonly request: IdempotentRequest }

@@ -8,6 +8,9 @@ import { jobAct } from '../log/acting.ts'
 import type { Caller, Idempotent, UnlockedTenant, Vault } from '../vault/vault.ts'
 import { keepingAnswer } from './kept-results.ts'
 
+/** Somebody else has replaced the report that a set was to replace, so that nothing of the set was written. */
+export class ReportChangedError extends Error {}
+
 /** What an operation changes. Its record is added when it is committed. */
 export type Changes = Omit<WriteSet, 'log'> & {
   /** Expired tokens that it removes in passing, which is an act of the vault's own. */
@@ -28,15 +31,18 @@ export const commit = async (
 ): Promise<Outcome> => {
   const kept = idempotent ? keepingAnswer(vault, caller, idempotent, changes, answer) : changes
   if (!changesContent(kept)) return { committed: true }
-  const { act } = caller
+  const { act, trace } = caller
   const log = vault.acts.partOf(caller, act, ...purgesOf(kept))
+  const span = trace?.begin('commit')
   const outcome = await commitSet(vault, { ...kept, log })
+  span?.end()
   if (outcome.committed) {
     act.isRecorded = true
     act.isDurable = true
     return outcome
   }
   if (outcome.conflict === 'resultKept') throw new VaultError('requestInFlight')
+  if (outcome.conflict === 'reportChanged') throw new ReportChangedError()
   act.startsAgain()
   return outcome
 }

@@ -9,13 +9,13 @@ import { fails, render, table } from './table.ts'
 const exact = exactNumber('12345678901234567890')
 const proto = JSON.parse('[{"__proto__":{"x":1}},{"x":2}]') as Json
 
-test('the language has these filters and no others (C21.1, C21.2, C21.5)', () => {
+test('the language has these filters and no others (C21.1, C21.2, C21.5, U2.6)', () => {
   const listed =
     'stringify json last4 reveal_last reveal card_mask card_bin card_exp pad_left pad_right to_string to_number ' +
     'to_boolean alias_card alias_preserve_format alias_preserve_length append prepend capitalize upcase downcase ' +
     'strip lstrip rstrip split join first last size slice replace replace_first remove remove_first truncate ' +
     'default map uniq sort reverse concat compact plus minus times divided_by modulo round ceil floor abs at_least ' +
-    'at_most date url_encode url_decode escape'
+    'at_most date url_encode url_decode escape hmac to_base64 to_base16'
   assert.deepEqual([...filters.keys()].sort(), listed.split(' ').sort())
 })
 

@@ -233,3 +233,10 @@ test('whatever the bytes are, only a VaultError is thrown (C2)', () => {
     { numRuns: 3_000 },
   )
 })
+
+test('a body is refused when it has more numbers than allowed that no double holds; others do not count (C8.20)', () => {
+  const body = (count: number): string =>
+    `[${[...Array(count).fill('12345678901234567891'), ...Array(9_000).fill('1e21')].join()}]`
+  assert.equal((parse(body(5_000)) as unknown[]).length, 14_000)
+  assert.equal(refusalOf(bytes(body(5_001))), 'the body has more than 5000 numbers that doubles cannot hold')
+})

@@ -127,5 +127,7 @@ export const cardFilters = {
   card_exp: filter([expiryFormat], {
     apply: (input, run, format) => (input === null ? null : formatCardExpiry(input, format, run)),
     showsWhole: true,
+    cutsNothing: true,
+    nullIsMissing: true,
   }),
 }

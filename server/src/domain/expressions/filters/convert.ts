@@ -30,16 +30,20 @@ const isReplaced = (value: Json): boolean =>
 
 export const convertFilters = {
   /** Text stays text, anything else becomes compact JSON. `8` and `"8"` both become `8`, yet must not share a fingerprint. */
-  stringify: filter([], { apply: toText, showsWhole: true, keepsInputType: true }),
-  to_string: filter([], { apply: toText }),
+  stringify: filter([], { apply: toText, showsWhole: true, keepsInputType: true, cutsNothing: true }),
+  to_string: filter([], { apply: toText, cutsNothing: true }),
   /** Keeps every digit: a number that a double cannot hold comes out exact. */
   to_number: filter([], { apply: (input, run) => toNumber(input, run) }),
   to_boolean: filter([], { apply: (input, run): Json => (input === null ? null : toBoolean(input, run)) }),
   /** Replaces null, false, '' and []. */
-  default: filter([anything], { apply: (input, _run, instead) => (isReplaced(input) ? instead : input) }),
+  default: filter([anything], {
+    apply: (input, _run, instead) => (isReplaced(input) ? instead : input),
+    cutsNothing: true,
+  }),
   /** The value at one JSONPath, or null. The input is data, not JSON text: there is nothing inside a text. */
   json: filter([jsonPath], {
     apply: (input, _run, path) => readPath(input, path),
     names: path => path,
+    cutsNothing: true,
   }),
 }

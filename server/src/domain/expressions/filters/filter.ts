@@ -1,7 +1,7 @@
 import type { Json } from '../../json/json.ts'
 import { limits } from '../../limits.ts'
 import { countCharacters } from '../../text/characters.ts'
-import { type Run, tooMuchWork } from '../budget.ts'
+import { type Dialect, type Run, tooMuchWork, type Use } from '../budget.ts'
 import { numberOf } from '../decimal.ts'
 import { ExpressionError } from '../expression-error.ts'
 import type { Segment } from '../syntax.ts'
@@ -38,6 +38,15 @@ type Definition<Arguments extends readonly unknown[]> = {
   readonly showsWhole?: boolean
   /** As the last filter of an output: a fingerprint counts the JSON type of its input, not of the text made from it (C14). */
   readonly keepsInputType?: boolean
+  /** Gives a whole value of its input, or a constant, and never a part of one: for callers who may use what they may not see (U11). */
+  readonly cutsNothing?: boolean
+  /** The uses that know it, if not all do. */
+  readonly onlyIn?: readonly (Use | Dialect)[]
+  /** Its result is bytes, one a character, which only a filter with `applyToBytes` takes. */
+  readonly makesBytes?: boolean
+  readonly applyToBytes?: (bytes: string) => string
+  /** A result of null means that the input lacks what the filter reads (U4). */
+  readonly nullIsMissing?: boolean
 }
 
 /** A filter as the compiler sees it; the registry gives it its name. */

@@ -4,20 +4,26 @@ import type { Segment } from '../syntax.ts'
 import { TextReader } from '../text-reader.ts'
 import type { Parameter } from './filter.ts'
 
-/**
- * The part of JSONPath that has one result: `$`, `.name`, `['name']`, `["name"]`, `[0]`, `[-1]`. Wildcards,
- * slices, filters and `..` are refused. Always a literal, so that an expression's paths are all known.
- */
+/** Always a literal, so that an expression's paths are all known. */
 export const jsonPath: Parameter<readonly Segment[]> = {
   isLiteralOnly: true,
   read: value => {
-    if (typeof value !== 'string' || !value.startsWith('$')) throw notOnePath()
-    const reader = new TextReader(value)
-    reader.position = 1
-    const segments: Segment[] = []
-    while (!reader.isAtEnd) segments.push(readSegment(reader))
-    return segments
+    if (typeof value !== 'string') throw notOnePath()
+    return readJsonPath(value)
   },
+}
+
+/**
+ * The part of JSONPath that has one result: `$`, `.name`, `['name']`, `["name"]`, `[0]`, `[-1]`. Wildcards,
+ * slices, filters and `..` are refused. Throws ExpressionError.
+ */
+export const readJsonPath = (path: string): readonly Segment[] => {
+  if (!path.startsWith('$')) throw notOnePath()
+  const reader = new TextReader(path)
+  reader.position = 1
+  const segments: Segment[] = []
+  while (!reader.isAtEnd) segments.push(readSegment(reader))
+  return segments
 }
 
 const readSegment = (reader: TextReader): Segment => {

@@ -3,6 +3,7 @@ import { arrayFilters } from './arrays.ts'
 import { cardFilters } from './card.ts'
 import { convertFilters } from './convert.ts'
 import { dateFilters } from './date.ts'
+import { encodeFilters } from './encode.ts'
 import type { Filter } from './filter.ts'
 import { numberFilters } from './numbers.ts'
 import { revealFilters } from './reveal.ts'
@@ -20,6 +21,7 @@ export const filters: ReadonlyMap<string, Filter> = new Map<string, Filter>(
     ...arrayFilters,
     ...dateFilters,
     ...webFilters,
+    ...encodeFilters,
     ...aliasFilters,
   }),
 )

@@ -4,13 +4,12 @@ import { NoteError } from '../../../crypto/signed-note.ts'
 import { TamperedError } from '../../../domain/tampered-error.ts'
 import type { LogCheckpointRow, LogHead } from '../../../store/rows.ts'
 import type { Vault } from '../../vault/vault.ts'
-import { type LogOwner, theOperator } from '../log-owner.ts'
+import { type LogOwner, logOwners, theOperator } from '../log-owner.ts'
 import { provenLines } from './proven-lines.ts'
 import { RetentionPassedError } from './told-records.ts'
 import { openCheckpointState, openTree } from './tree-state.ts'
 import { damagedCheckpoint, walkCheckpoints } from './walk-checkpoints.ts'
 
-const ownersAtOnce = 100
 /** Blocks that are looked at behind the last record that was known. */
 const blocksBehindMax = 100
 /** How often a log is begun anew because retention has removed what was to be read next. */
@@ -73,7 +72,7 @@ class LogsVerification {
       for (const anchor of this.#anchored) await this.#verifyAnchor(anchor, roots, newest?.size ?? 0)
       if (this.#isAnchored) await evidence.catchUp()
       await this.#verifyOwners()
-      for await (const owner of this.#owners()) {
+      for await (const owner of logOwners(this.#vault.store)) {
         this.#logs++
         await this.#verifyLog(owner)
       }
@@ -162,17 +161,6 @@ class LogsVerification {
       )
     else if (roots.get(size)?.equals(root)) this.#find('cut', `storage lacks checkpoint ${size} of ${name}`)
     else this.#find('forked', `checkpoint ${size} of ${name} is not of this storage: the log has two futures`)
-  }
-
-  async *#owners(): AsyncGenerator<LogOwner> {
-    yield theOperator
-    for (let after = 0; ; ) {
-      const owners = await this.#vault.store.listLogOwners(after, ownersAtOnce)
-      for (const { tenant, id } of owners) yield { tenantNumber: tenant, keys: { tenantId: id } }
-      const last = owners.at(-1)
-      if (last === undefined) return
-      after = last.tenant
-    }
   }
 
   async #verifyOwners(): Promise<void> {

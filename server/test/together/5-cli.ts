@@ -1,0 +1,3 @@
+import { loadTests } from '../rig/load-tests.ts'
+
+await loadTests('cli', 1)
