@@ -158,7 +158,7 @@ describe('backup', () => {
     assert.equal(code, 0)
     assert.match(
       stderr,
-      /^strongroom backup: it is whole, but left no record in the log: .*STRONGROOM_MASTER_KEY/,
+      /^strongroom backup: it is done, but left no record in the log: .*STRONGROOM_MASTER_KEY/,
     )
     assert.equal(await count(), before + 1)
   })

@@ -1,20 +1,17 @@
 import { closeSync, linkSync, lstatSync, mkdirSync, openSync, renameSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import type { Config } from '../../config/config.ts'
 import { ConfigError } from '../../config/config-error.ts'
 import { foreignCode } from '../../domain/foreign-code.ts'
-import { recordedForOperator } from '../../operations/log/acting.ts'
 import { backUpSqlite, flush } from '../../store/sqlite/back-up.ts'
 import { isDiskFailure, isFull } from '../../store/sqlite/failure-codes.ts'
 import type { Run } from '../command.ts'
 import { requireUnmoved } from '../data-folder/moved-folder.ts'
 import { databasePath, requireDataFolder } from '../data-folder/paths.ts'
-import { explain } from '../explain.ts'
-import { devKeyFile } from '../key-providers/file.ts'
-import { printNote, printText } from '../print.ts'
+import { printText } from '../print.ts'
 import { removeFolder, removeOnSignal } from '../removed-folder.ts'
 import { folderStorage } from '../storage/folder-storage.ts'
-import { requireVault, withVault } from '../storage/with-vault.ts'
+import { leaveRecord } from '../storage/leave-record.ts'
+import { requireVault } from '../storage/with-vault.ts'
 
 /**
  * Copies the embedded store into a file that is either complete or absent. Rows and keys in it stay sealed. The copy is made in a
@@ -42,21 +39,9 @@ export const backup: Run = async ({ config, words: [word = ''] }) => {
     removeFolder(workshop)
     stopWatching()
   }
-  await record(config)
+  await leaveRecord(config, { operation: 'backup', entityType: 'tenant' })
   printText(`${folder} is backed up in ${file}; the master key is not in it`)
   return 0
-}
-
-/** A backup needs no master key, and its record does. It is worth more than its record: a vault whose disk is full can be backed up. */
-const record = async (config: Config): Promise<void> => {
-  if (config.keyProvider === undefined && devKeyFile(config) === undefined) return
-  try {
-    await withVault(config, vault =>
-      recordedForOperator(vault, { operation: 'backup', entityType: 'tenant' }, async () => undefined),
-    )
-  } catch (error) {
-    printNote('backup', `it is whole, but left no record in the log: ${explain(error)}`)
-  }
 }
 
 /** Also true for a link that leads nowhere, because a rename would replace it. */

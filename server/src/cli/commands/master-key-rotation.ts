@@ -9,6 +9,7 @@ import type { Run } from '../command.ts'
 import { keyProviderKind } from '../key-providers/configured-key-provider.ts'
 import { pasteable } from '../pasteable.ts'
 import { print, printNote, printText } from '../print.ts'
+import { leaveRecord } from '../storage/leave-record.ts'
 import { withVault } from '../storage/with-vault.ts'
 
 /**
@@ -18,6 +19,7 @@ import { withVault } from '../storage/with-vault.ts'
 export const masterKeyAdd: Run = async ({ config }) => {
   const path = keyProviderKind(config).requireMasterKeyFile(config)
   addMasterKey(path)
+  await leaveRecord(config, { operation: 'master-key add', entityType: 'key' })
   printText(
     pasteable(
       `a new master key is in ${path}, above the old one; keep a copy apart from the data. Next: copy the file to every machine that has it, then run strongroom master-key rewrap`,

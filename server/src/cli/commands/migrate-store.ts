@@ -14,6 +14,7 @@ import { asCalled } from '../pasteable.ts'
 import { print } from '../print.ts'
 import { progressOn } from '../progress.ts'
 import { folderStorage } from '../storage/folder-storage.ts'
+import { leaveRecord } from '../storage/leave-record.ts'
 import { postgresSettings, serverStorage } from '../storage/server-storage.ts'
 import { requireVault } from '../storage/with-vault.ts'
 import { vaultFlags } from '../vault-flags.ts'
@@ -29,6 +30,11 @@ export const migrateStore: Run = async ({ config, options, flags }) => {
   const seconds = Math.round(performance.now() - started) / 1_000
   const { rows, copied, wasDone, faults } = result
   const done = faults.length === 0
+  if (done)
+    await leaveRecord(
+      { ...withKeyFile(config), dataFolder: undefined },
+      { operation: 'migrate-store', entityType: 'tenant' },
+    )
   print(json, { done, was_done: wasDone, rows, copied, faults, seconds }, describe(config, result, seconds))
   return done ? 0 : 1
 }

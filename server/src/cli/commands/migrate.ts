@@ -4,6 +4,7 @@ import { configuredOrDevKeyProvider } from '../key-providers/configured-key-prov
 import { pasteable } from '../pasteable.ts'
 import { print } from '../print.ts'
 import { configuredStorage } from '../storage/configured-storage.ts'
+import { leaveRecord } from '../storage/leave-record.ts'
 import { openOrMake, requireMasterKeyBeforeMigration, requireVault } from '../storage/with-vault.ts'
 
 export const migrate: Run = async ({ config, flags }) => {
@@ -16,6 +17,7 @@ export const migrate: Run = async ({ config, flags }) => {
     if (found !== undefined) await requireMasterKeyBeforeMigration(found, keyProvider)
     await storage.distribute()
   } else if (!flags.status) await (await openOrMake(storage, keyProvider)).store.close()
+  if (!flags.status) await leaveRecord(config, { operation: 'migrate', entityType: 'tenant' })
   const { schema: state } = await requireVault(storage)
   const isNewer = state.current > state.newest
   const advice = isNewer
