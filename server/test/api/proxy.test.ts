@@ -411,8 +411,15 @@ for (const engine of engines)
 
     describe('values of tokens', () => {
       let proxy: { id: string; key: string }
+      let foreign: string
+      let expired: string
       before(async () => {
         proxy = await newProxy()
+        const other = await vault.tenant({ owner })
+        foreign = (await vault.create(other.keys.owner, { type: 'token', data: text })).id
+        const expires_at = new Date(vault.now + 1_000).toISOString()
+        expired = (await vault.create(keys.owner, { type: 'token', data: text, expires_at })).id
+        vault.now += 2_000
       })
       const json = { 'content-type': 'application/json' }
       const form = { 'content-type': 'application/x-www-form-urlencoded' }
@@ -498,6 +505,18 @@ for (const engine of engines)
         'the configuration': ['expression_invalid', () => '"{{ config: key }}"'],
         'the whole token': ['expression_invalid', () => `"{{ token: ${token.card} }}"`],
         'a form with one': ['token_not_found', () => 'a={{ nobody }}', form['content-type']],
+        'a token of another tenant': ['token_not_found', () => `"{{ ${foreign} }}"`],
+        'a token that has expired': ['token_not_found', () => `"{{ ${expired} }}"`],
+        'a hundred and one tokens': [
+          'expression_invalid',
+          () => JSON.stringify(Array.from({ length: 101 }, (_, at) => `{{ token-${at} }}`)),
+        ],
+        'filters that are too long': [
+          'expression_invalid',
+          () => `"{{ ${token.card} ${'| stringify '.repeat(40)} }}"`,
+        ],
+        'an argument without quotes': ['expression_invalid', () => `"{{ ${token.card} | json: $.number }}"`],
+        'a form with no end': ['expression_invalid', () => `a={{ ${token.card}`, form['content-type']],
         'no JSON': ['expression_invalid', () => `{"a": "{{ ${token.card} }}"`],
       }
       for (const [what, [code, body, type]] of Object.entries(failing))
@@ -510,8 +529,7 @@ for (const engine of engines)
             code,
           )
           assert.equal(destination.connections, connections)
-          assert.ok(!reply.text.includes('nobody'))
-          assert.ok(!reply.text.includes(token.card))
+          for (const id of ['nobody', token.card, foreign, expired]) assert.ok(!reply.text.includes(id))
           assert.equal(
             (await vault.send('DELETE', `/proxies/${fresh.id}`, { key: keys.manager })).status,
             204,

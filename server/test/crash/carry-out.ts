@@ -93,6 +93,28 @@ export const reveal = async ({ target, url, ledger }: To, name: string): Promise
   return true
 }
 
+/** Has a token sent to the partner. False if no answer came. */
+export const charge = async ({ target, url, ledger }: To, name: string): Promise<boolean> => {
+  const { charging } = target
+  const token = ledger.books.places.get(name)?.id
+  assert.ok(charging && token)
+  const { partner, key, proxyKey } = charging
+  const number = ledger.books.next()
+  const answer = await askOnce(url, 'POST', '/proxy/charge', {
+    key,
+    headers: { 'svc-proxy-key': proxyKey },
+    body: { number, token, data: `{{ ${token} }}` },
+  })
+  if (answer === undefined || (answer.status === 503 && target.isShaken)) return false
+  if (answer.status === 200) {
+    keepReceipt(ledger, answer)
+    ledger.counts.charged++
+  } // Another writer may have deleted it, or let it expire.
+  else assert.equal(answer.body.proxy_error?.code, 'token_not_found', JSON.stringify(answer.body))
+  assert.equal(partner.charges.has(number), answer.status === 200, `the charge ${number}: ${answer.status}`)
+  return true
+}
+
 /** Repeats a request that was answered before. */
 export const repeat = async (
   { target, url, ledger: { counts } }: To,

@@ -7,6 +7,8 @@ import { type Body, read, type Target } from './target.ts'
 export class EventBooks {
   cursor: string | undefined
   readonly seen = new Set<string>()
+  /** Those that a webhook must tell: all but reads. */
+  readonly toTell = new Set<string>()
   readonly living = new Map<string, Set<string>>()
   readonly updated = new Set<string>()
   /** Tokens that may have expired without having been removed. */
@@ -35,7 +37,10 @@ export const checkEvents = async (target: Target, { events }: Ledger): Promise<v
     const start = events.cursor === undefined ? '' : `&start=${encodeURIComponent(events.cursor)}`
     const { pagination, data } = await read(target, `/events?size=1000${start}`, 'management_api_key')
     events.cursor = pagination.next
-    for (const event of data) if (!/\.(read|used)$/.test(event.type)) events.add(event)
+    for (const event of data) {
+      if (event.type !== 'token.read') events.toTell.add(event.id)
+      if (!/\.(read|used)$/.test(event.type)) events.add(event)
+    }
     if (data.length === 0) break
   }
   const tokens = await all(target, '/tokens', 'private_api_key')

@@ -1,8 +1,7 @@
 import { Seeded } from '../rig/seeded.ts'
 import { Books } from './books.ts'
 import { askAgain } from './carry-out.ts'
-import { checkEvents } from './check-events.ts'
-import { checkLog } from './check-log.ts'
+import { checkPartner, untilAllIsTold } from './check-partner.ts'
 import { compareWithBooks } from './compare-with-books.ts'
 import { Fleet, type FleetOptions } from './fleet.ts'
 import { type KillPlan, killPlansOf, type Scene } from './kill-plans.ts'
@@ -36,15 +35,16 @@ export const crashRun = async (options: CrashOptions): Promise<void> => {
       await fleet.startAll()
       await holdAgainstBooks(fleet, ledger)
       fleet.calmDown()
-      const { answered, lost, repeated, revealed } = ledger.counts
+      const { answered, lost, repeated, revealed, charged } = ledger.counts
       report(
-        `round ${round}: ${told}; so far ${answered} writes answered, ${revealed} tokens revealed, ${lost} answers lost, ${repeated} told again`,
+        `round ${round}: ${told}; so far ${answered} writes answered, ${revealed} tokens revealed, ${charged} sent to the partner, ${lost} answers lost, ${repeated} told again`,
       )
     }
     const again = await askAgain(fleet, ledger)
     if (again > 0) await holdAgainstBooks(fleet, ledger)
+    const told = await untilAllIsTold(fleet, ledger)
     await fleet.stop()
-    report(`${again} writes without an answer were asked for again at the end`)
+    report(`${again} writes without an answer were asked for again at the end; ${told}`)
   } catch (error) {
     const what = error instanceof Error ? error.message : error
     throw new Error(`seed ${seed}: ${what} (${plan?.name ?? 'at start'}; ${replayOf(options)})`, {
@@ -57,8 +57,7 @@ export const crashRun = async (options: CrashOptions): Promise<void> => {
 
 const holdAgainstBooks = async (fleet: Fleet, ledger: Ledger): Promise<void> => {
   await compareWithBooks(fleet, ledger)
-  await checkLog(fleet, ledger)
-  await checkEvents(fleet, ledger)
+  await checkPartner(fleet, ledger)
   await fleet.examine()
 }
 

@@ -9,9 +9,10 @@ import { checkStorage, examineStorage } from './check-storage.ts'
 import { complaintsOf } from './complaints.ts'
 import { type KillOrder, orderTo } from './kill-order.ts'
 import { KillableDatabase } from './killable-database.ts'
-import { configOf, newTenant } from './new-tenant.ts'
+import { configOf, newTenantWith } from './new-tenant.ts'
 import { olderSchema } from './older-schema.ts'
-import type { Target } from './target.ts'
+import { Partner } from './partner.ts'
+import type { Charging, Target } from './target.ts'
 
 export type EngineName = KillOrder['engine']
 export type FleetOptions = {
@@ -32,22 +33,32 @@ export class Fleet implements Target {
   readonly #nodes = new Map<number, Node>()
   /** Nodes that once lost their database may complain about it. */
   readonly #excused = new Set<Node>()
+  readonly #partner: Partner
+  readonly #partnerFlags: readonly string[]
   #keys: Target['keys'] | undefined
+  charging: Charging | undefined
   #storageIsBack: Promise<void> = Promise.resolve()
   clockMs = 0
   #databaseDied = false
   #leaveLaterRelease: (() => void) | undefined
 
-  private constructor({ engine, nodes, workers }: FleetOptions, database: KillableDatabase | undefined) {
+  private constructor(
+    { engine, nodes, workers }: FleetOptions,
+    database: KillableDatabase | undefined,
+    partner: Partner,
+  ) {
     this.engine = engine
     this.size = nodes
     this.#workers = workers
     this.#database = database
+    this.#partner = partner
+    this.#partnerFlags = partner.flags((name, content) => this.#site.file(name, content))
   }
 
   static async open(options: FleetOptions): Promise<Fleet> {
     const isServer = options.engine === 'postgres'
-    return new Fleet(options, isServer ? await KillableDatabase.start(options.nodes) : undefined)
+    const partner = await Partner.start()
+    return new Fleet(options, isServer ? await KillableDatabase.start(options.nodes) : undefined, partner)
   }
 
   get keys(): Target['keys'] {
@@ -74,7 +85,11 @@ export class Fleet implements Target {
   async startAll(orders: Readonly<Record<number, Partial<KillOrder>>> = {}): Promise<void> {
     // The nodes are of a later release (kill-points.ts), so that one can be killed while it migrates. One may have made the vault.
     this.#leaveLaterRelease ??= becomeLaterRelease()
-    this.#keys ??= await newTenant(this.#config())
+    if (this.#keys === undefined) {
+      const { keys, charging } = await newTenantWith(this.#config(), this.#partner)
+      this.#keys = keys
+      this.charging = charging
+    }
     for (let number = 1; number <= this.size; number++) {
       if (orders[number] !== undefined) await this.#end(number)
       if (!this.#nodes.has(number)) await this.start(number, orders[number])
@@ -94,7 +109,7 @@ export class Fleet implements Target {
   begin(number: number, order: Partial<KillOrder>, ...flags: string[]): Program {
     const place = ['--port', '0', '--workers', String(this.#workers)]
     const vault = this.#database === undefined ? this.#site.vault : this.#site.keys
-    return this.#site.start(['serve', ...place, ...vault, ...flags], {
+    return this.#site.start(['serve', ...place, ...vault, ...this.#partnerFlags, ...flags], {
       ...orderTo({ engine: this.engine, clockMs: this.clockMs, ...order }),
       ...this.#database?.environmentOf(number),
     })
@@ -188,6 +203,7 @@ export class Fleet implements Target {
   async remove(): Promise<void> {
     this.#leaveLaterRelease?.()
     await this.#site.remove()
+    this.#partner.stop()
     await this.#database?.remove()
   }
 

@@ -5,6 +5,8 @@ export const points = [
   'in-commit',
   'after-commit',
   'before-answer',
+  'before-call',
+  'after-call',
   'in-sweeper',
   'in-checkpoint',
   'in-migration',

@@ -228,6 +228,8 @@ const allKillPlans: readonly KillPlan[] = [
   databaseDies('database', { inCheckpoint: false }),
   underLoad('after-commit'),
   underLoad('before-answer', { onlyAlone: true }),
+  underLoad('before-call', { onlyAlone: true }),
+  underLoad('after-call', { onlyAlone: true }),
   nodeThenDatabase,
   atUpkeep('in-sweeper', both, 6),
   atUpkeep('in-checkpoint', ['sqlite'], 1),

@@ -1,5 +1,7 @@
+import { ClientRequest } from 'node:http'
 import { isMainThread } from 'node:worker_threads'
 import '../rig/later-release.ts'
+import { pace } from '../../src/domain/pace.ts'
 import { NodeExchange } from '../../src/http/connections/node-exchange.ts'
 import { PlainExchange } from '../../src/http/connections/plain-exchange.ts'
 import { type KillOrder, orderVariable } from './kill-order.ts'
@@ -11,6 +13,8 @@ import { type KillOrder, orderVariable } from './kill-order.ts'
 const order: KillOrder | undefined = JSON.parse(process.env[orderVariable] ?? 'null') ?? undefined
 
 if (order !== undefined) {
+  // A node lives for seconds: what another one does after half a minute would never happen.
+  Object.assign(pace, { deliverIntervalMs: 100, deliverLeaseMs: 1_000, deliverRenewMs: 300 })
   if (order.clockMs !== undefined) moveClock(order.clockMs)
   if (order.point !== undefined) await arm(order)
 }
@@ -28,6 +32,10 @@ async function arm({ point, pass = 1, engine, delayMs = 0 }: KillOrder): Promise
   }
   if (point === 'before-answer') {
     if (isMainThread) watchAnswers(() => reach('before-answer'))
+    return
+  }
+  if (point === 'before-call' || point === 'after-call') {
+    if (isMainThread) watchCalls(reach)
     return
   }
   if (engine === 'postgres') {
@@ -54,5 +62,17 @@ function watchAnswers(reached: () => void): void {
       if (this.method !== 'GET' && status < 300) reached()
       return send.call(this, status, ...rest)
     }
+  }
+}
+
+/** Reports when the bytes of a call to another server are about to be written, and when they were: its record is durable by then. */
+function watchCalls(reached: (point: 'before-call' | 'after-call') => void): void {
+  const { end } = ClientRequest.prototype
+  ClientRequest.prototype.end = function (...rest: unknown[]) {
+    reached('before-call')
+    const ended = end.apply(this, rest as never)
+    // Node writes them in this iteration of its event loop, and the partner's answer comes in a later one.
+    setImmediate(() => reached('after-call'))
+    return ended
   }
 }

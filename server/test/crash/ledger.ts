@@ -12,7 +12,7 @@ export class Ledger {
   readonly open = new Map<string, Write[]>()
   readonly answered = new Map<string, Answered>()
   readonly secrets = new Map<string, string>()
-  readonly counts = { answered: 0, lost: 0, repeated: 0, revealed: 0 }
+  readonly counts = { answered: 0, lost: 0, repeated: 0, revealed: 0, charged: 0 }
   /** Ids of records that must be in the log, and have not been looked for yet. */
   readonly receipts = new Set<string>()
   /** How far the log was read. */
@@ -21,6 +21,8 @@ export class Ledger {
     next: new Map(),
   }
 
+  /** How often each token was said to be on its way to the partner, as the log has it. */
+  readonly sendings = new Map<string, number>()
   /** What events have told. */
   readonly events = new EventBooks()
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { setImmediate as turnEnds } from 'node:timers/promises'
 import { Seeded } from '../rig/seeded.ts'
-import { carryOut, repeat, reveal } from './carry-out.ts'
+import { carryOut, charge, repeat, reveal } from './carry-out.ts'
 import type { Ledger } from './ledger.ts'
 import type { Target } from './target.ts'
 import { nextWrite } from './writes.ts'
@@ -93,7 +93,8 @@ export class Load {
     if (known !== undefined) return repeat(to, known)
     const tokens = random.below(4) === 0 ? books.living('token:') : []
     const shown = tokens[random.below(Math.max(1, tokens.length))]
-    if (shown !== undefined) return reveal(to, shown)
+    if (shown !== undefined)
+      return to.target.charging !== undefined && random.below(2) === 0 ? charge(to, shown) : reveal(to, shown)
     const lost = open.get(writer) ?? []
     const isAgain = lost.length >= openMax || (lost.length > 0 && random.below(3) === 0)
     const { clockMs } = this.#target

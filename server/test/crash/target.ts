@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { KeyName, StarterKeys } from '../../src/cli/starter-applications.ts'
+import type { Partner } from './partner.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: the oracle looks into answers freely and asserts what it finds
 export type Body = any
@@ -12,9 +13,14 @@ export type Answer = {
   readonly receipt: string | null
 }
 
+/** How to have tokens sent to the partner. */
+export type Charging = { readonly partner: Partner; readonly key: string; readonly proxyKey: string }
+
 /** A vault that may die at any moment. */
 export type Target = {
   readonly keys: Omit<StarterKeys, 'base_url'>
+  /** Whom it may send tokens to, if anybody. */
+  readonly charging?: Charging | undefined
   /** How far its clock is ahead of ours. */
   readonly clockMs: number
   /** The process or database behind it was killed recently, so 503 is an honest answer. */

@@ -88,6 +88,9 @@ describe('destinations of a rule', () => {
       'https://x.api.example.com/v1/charges',
       'https://evil.test/api.example.com/v1/',
       'https://evil.test/v1/?https://api.example.com/v1/',
+      'https://api.example.com/v1;x/charges',
+      'https://api.example.com/v1.json/',
+      'https://api.example.com/v1%20/charges',
     ],
     'https://*.example.com/': [
       'https://example.com/',
@@ -100,13 +103,19 @@ describe('destinations of a rule', () => {
       'https://api.example.org/',
       'https://example.evil.com/',
       'https://com.example/',
+      'https://example.com:8443/',
+      'https://api.example.comm/',
     ],
     'https://api.example.com:8443/v1/': [
       'https://api.example.com/v1/charges',
       'https://api.example.com:443/v1/charges',
       'https://other.example.com:8443/v1/charges',
     ],
-    'https://xn--bcher-kva.example/': ['https://bcher-kva.example/', 'https://xn--bcher-kva.example.com/'],
+    'https://xn--bcher-kva.example/': [
+      'https://xn--bcher-kva.example:8443/',
+      'https://bcher-kva.example/',
+      'https://xn--bcher-kva.example.com/',
+    ],
   }
   for (const [pattern, urls] of Object.entries(nearMisses))
     for (const url of urls)
