@@ -74,6 +74,7 @@ export const openOutbound = (settings: OutboundSettings): Outbound => {
       const timeUp = new AbortController()
       const timer = setTimeout(() => timeUp.abort(new OutboundError('timeout')), limits.totalMs)
       const signal = asked.signal ? AbortSignal.any([asked.signal, timeUp.signal]) : timeUp.signal
+      const over = new AbortController()
       try {
         const { headers, status, body } = await call({
           ...asked,
@@ -81,7 +82,7 @@ export const openOutbound = (settings: OutboundSettings): Outbound => {
             connect(whenNeeded(), url, {
               notHost: settings.ownHost,
               limits,
-              signal: neverAborted,
+              signal: over.signal,
             }),
           ),
           beforeFirstByte: ready,
@@ -101,14 +102,13 @@ export const openOutbound = (settings: OutboundSettings): Outbound => {
         throw error
       } finally {
         clearTimeout(timer)
+        // A connection that is still being made goes too: who leaves at once must not have more of them than calls.
+        over.abort(new OutboundError('connect'))
         place.leave()
       }
     },
   }
 }
-
-/** A connection that is being made goes to whoever needs it next, even if the call that wanted it is over. */
-const neverAborted = new AbortController().signal
 
 const headerOf = (headers: Headers, wanted: string): string | undefined =>
   headers

@@ -1,5 +1,6 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readdirSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { createServer, type Server as NetServer } from 'node:net'
 import { join } from 'node:path'
@@ -19,12 +20,20 @@ const attackMs = 8_000
 const settleMs = 2_000
 /** A call that has waited so long is under way: who is refused is told at once. */
 const underWayMs = 1_000
-const retryMs = 1_000
+/** Who is refused is patient: a flood of requests is another attack. */
+const retryMs = 5_000
 /** The noise of a machine that does other things too. */
 const p99Times = 1.25
 const p99FreeMs = 3
 /** After its deadline, an answer may take this long on a busy machine. */
 const lateMaxMs = 1_500
+
+/** Fewer than a tenant may have calls under way, so that none is refused. */
+const leavers = 40
+const staysMs = 100
+const leavingMs = 8_000
+/** Certificates, files of storage and the like, opened meanwhile. */
+const descriptorsBeside = 60
 
 const head = 'HTTP/1.1 200 OK\r\n'
 const dripping =
@@ -235,6 +244,48 @@ export const hanging: Scenario = {
       stop()
     }
     return complaints
+  },
+}
+
+/** Descriptors of the server, connections to callers and destinations among them. */
+const descriptors = ({ pid }: Server): number => readdirSync(`/proc/${pid}/fd`).length
+
+/** Callers who leave take what was begun for them along: at no time are there more connections than calls under way. */
+export const leaving: Scenario = {
+  name: 'leaving',
+  engines: ['sqlite'],
+  happen: async (scene, say) => {
+    const { urls, stop } = await hangingDestinations(scene)
+    try {
+      const server = await scene.serve()
+      const key = await scene.caller(server.url, await scene.tenant('Leaving'))
+      const agent = new Agent({ keepAlive: true })
+      const before = descriptors(server)
+      let [most, calls, busy] = [0, 0, 0]
+      const until = performance.now() + leavingMs
+      const callers = Array.from({ length: leavers }, async (_, number) => {
+        for (let round = 0; performance.now() < until; round++) {
+          const url = [...urls.values()][(number + round) % urls.size] ?? ''
+          const outcome = await ask(agent, server, key, url, AbortSignal.timeout(staysMs))
+          if (outcome?.code === 'proxy_busy') busy++
+          most = Math.max(most, descriptors(server) - before)
+          calls++
+        }
+      })
+      await Promise.all(callers)
+      agent.destroy()
+      // A caller and its destination.
+      const mostAllowed = 2 * leavers + descriptorsBeside
+      say(
+        `${calls} calls, which ${leavers} callers left after ${staysMs} ms: ${most} descriptors at most, of ${mostAllowed}`,
+      )
+      return [
+        ...(most > mostAllowed ? ['connections are left behind'] : []),
+        ...(busy > 0 ? [`${busy} were told that calls were under way, which nobody waited for`] : []),
+      ]
+    } finally {
+      stop()
+    }
   },
 }
 

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { parseArgs } from 'node:util'
 import { bombs } from './bombs.ts'
-import { deadlines, hanging } from './hanging.ts'
+import { deadlines, hanging, leaving } from './hanging.ts'
 import { publishedLibraries } from './published-libraries.ts'
 import { type EngineName, type Scenario, Scene } from './scene.ts'
 import { takeover } from './takeover.ts'
@@ -13,7 +13,15 @@ import { writers } from './writers.ts'
  *   --only name     one of the scenarios below; several are carried out in turn
  *   --engine name   sqlite or postgres; default: every one that the scenario is for
  */
-const scenarios: readonly Scenario[] = [hanging, deadlines, bombs, takeover, writers, publishedLibraries]
+const scenarios: readonly Scenario[] = [
+  hanging,
+  leaving,
+  deadlines,
+  bombs,
+  takeover,
+  writers,
+  publishedLibraries,
+]
 
 const { values } = parseArgs({
   options: { only: { type: 'string', multiple: true }, engine: { type: 'string' } },

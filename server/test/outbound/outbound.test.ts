@@ -574,6 +574,29 @@ describe('calls of other servers', () => {
     })
   })
 
+  test('who leaves takes the connection along that was being made, so there are never more of these than calls (U16.2)', async () => {
+    const silent = createServer().listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    const address = silent.address()
+    assert.ok(typeof address === 'object' && address !== null)
+    const { port } = address
+    const patient = open({ allow: [{ network: '127.0.0.1', port }], ports: [port] })
+    const gone = new AbortController()
+    const reached = once(silent, 'connection')
+    const { url } = sending()
+    const asked = patient.send({
+      ...sending({ signal: gone.signal, limits: { ...quick, connectMs: 600_000, totalMs: 600_000 } }),
+      url: { ...url, port, origin: `https://${name}:${port}` },
+    })
+    const [socket] = await reached
+    socket.on('error', () => {}).resume()
+    gone.abort(new Error('gone'))
+    await assert.rejects(asked, /gone/)
+    await once(socket, 'close')
+    patient.close()
+    silent.close()
+  })
+
   test('a tenant has 64 calls under way, all have 256, and each kind counts for itself (U16.2)', async () => {
     destination.reply = () => {}
     const gone = new AbortController()

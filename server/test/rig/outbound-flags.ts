@@ -5,8 +5,14 @@ export const outboundFlags = (
   { allow, ports, dns }: Pick<OutboundSettings, 'allow' | 'ports' | 'dns'>,
   caFile: string,
 ): readonly string[] => [
-  ...['--outbound-allow', allow.map(({ network, port }) => (port ? `${network}:${port}` : network)).join()],
-  ...['--outbound-ports', ports.join()],
-  ...['--outbound-dns', dns.join()],
+  ...listed(
+    '--outbound-allow',
+    allow.map(({ network, port }) => (port ? `${network}:${port}` : network)),
+  ),
+  ...listed('--outbound-ports', ports),
+  ...listed('--outbound-dns', dns),
   ...['--outbound-ca', caFile],
 ]
+
+const listed = (flag: string, values: readonly (string | number)[]): readonly string[] =>
+  values.length === 0 ? [] : [flag, values.join()]
