@@ -25,6 +25,7 @@ export type LoadJob = {
 
 export type RequestKind =
   | 'create'
+  | 'deduplicated'
   | 'get'
   | 'list'
   | 'pages'
@@ -56,6 +57,13 @@ const head = (method: string, path: string, key: string): string =>
 const requests: Record<RequestKind, (job: LoadJob, serial: number) => string> = {
   create: ({ key }, serial) =>
     head('POST', '/tokens', key) + form('application/json', JSON.stringify(card(serial))),
+  /** A create with the work that most real ones bring: it asks for an equal token, and has a metadata key. */
+  deduplicated: ({ key }, serial) =>
+    head('POST', '/tokens', key) +
+    form(
+      'application/json',
+      JSON.stringify({ ...card(serial), deduplicate_token: true, metadata: { order: String(serial) } }),
+    ),
   get: ({ key, ids }, serial) => `${head('GET', `/tokens/${ids[serial % ids.length]}`, key)}\r\n`,
   /** All ask for the same page, so that requests which meet share it. */
   list: ({ key }) => `${head('GET', '/tokens?size=20', key)}\r\n`,

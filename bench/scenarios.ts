@@ -152,7 +152,7 @@ const answerBytes = async (vault: MeasuredVault, { kind, key, ids }: LoadJob): P
       headers: { ...headers, ...(type && { 'content-type': type }) },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     })
-  const ask: Record<Exclude<RequestKind, 'proxy'>, () => Promise<Response>> = {
+  const ask: Record<Exclude<RequestKind, 'proxy' | 'deduplicated'>, () => Promise<Response>> = {
     create: () => send('POST', '/tokens', 'application/json', card(0)),
     get: () => send('GET', `/tokens/${ids[0]}`),
     list: () => send('GET', '/tokens?size=20'),
@@ -169,6 +169,6 @@ const answerBytes = async (vault: MeasuredVault, { kind, key, ids }: LoadJob): P
     // Nearly all requests of a mixed load resemble a get.
     mixed: () => send('GET', `/tokens/${ids[0]}`),
   }
-  if (kind === 'proxy') throw new Error('the echo is no yardstick of the proxy')
+  if (kind === 'proxy' || kind === 'deduplicated') throw new Error(`the echo is no yardstick of ${kind}`)
   return (await (await ask[kind]()).arrayBuffer()).byteLength
 }

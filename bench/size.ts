@@ -38,11 +38,16 @@ export const benchSize = async (): Promise<void> => {
     console.log(`${made} cards: ${Math.round(log)} bytes of log each`)
     const perCard = async (): Promise<number> => Math.round(((await stored()) - before.disk) / made)
     console.log(`bytes on disk per card: ${await perCard()}`)
+    const parts = await client.query(largestRelations, [made])
+    console.table(parts.rows)
     await client.query('REINDEX DATABASE')
     console.log(`bytes on disk per card, indexes built anew: ${await perCard()}`)
 
     console.table([
       summary('create a card', costs),
+      summary('the same, deduplicated, with a metadata key', [
+        await costOf(vault, postmaster, 'deduplicated'),
+      ]),
       summary('get with reveal', [await costOf(vault, postmaster, 'get')]),
       summary('list, a page of 20', [await costOf(vault, postmaster, 'pages')]),
     ])
@@ -56,6 +61,10 @@ export const benchSize = async (): Promise<void> => {
 /** The vault's tables, with their indexes. */
 const relationSizes = `SELECT sum(pg_total_relation_size(oid)) AS n FROM pg_class
   WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace`
+
+/** Tables and indexes that take more than a byte of a card. */
+const largestRelations = `SELECT relname AS relation, round(pg_relation_size(oid) / $1::numeric, 1)::float AS "bytes per card"
+  FROM pg_class WHERE relnamespace = 'public'::regnamespace AND pg_relation_size(oid) > $1 ORDER BY relname`
 
 type Cost = {
   readonly requests: number

@@ -422,7 +422,7 @@ describe('contending transactions and failing connections (postgres)', () => {
   test('requests beyond those that can wait are refused, and those that wait are answered (C2.23)', async () => {
     const tenant = await rig.newTenant()
     const asked = await Promise.allSettled(
-      Array.from({ length: 6_000 }, () => rig.store.getToken(tenant, 'nobody')),
+      Array.from({ length: 6_000 }, () => rig.store.getReport(tenant, 'none')),
     )
     const refused = asked.filter(answer => answer.status === 'rejected')
     assert.ok(refused.length > 0 && refused.length < asked.length)

@@ -1,13 +1,39 @@
 import * as columns from '../columns.ts'
 import type { Store, TokensWithTransients } from '../port.ts'
+import type { TokenRow } from '../rows.ts'
 import * as statements from '../sql/statements.ts'
 import { countQuery, pageQuery } from '../sql/token-query.ts'
+import type { Match } from '../write-set.ts'
 import { postgresDialect } from './dialect.ts'
+import { GatheredReads } from './gathered-reads.ts'
 import type { ReadingSide } from './reading-side.ts'
 
-export const tokenReads = ({ send, ask, row, rows, tokens }: ReadingSide) =>
-  ({
-    getToken: async (tenant, id) => (await tokens(statements.tokenById, [tenant, id]))[0],
+export const tokenReads = ({ send, ask, row, rows, tokens }: ReadingSide) => {
+  const byId = new GatheredReads<string, TokenRow>(async (tenant, ids) => {
+    const [only] = ids
+    if (only !== undefined && ids.length === 1) return tokens(statements.tokenById, [tenant, only])
+    const found = await tokens(tokensById, [tenant, ids])
+    const rowOf = new Map(found.map(token => [token.id, token]))
+    // A row that nobody asked for is not hidden: whoever opens a row requires its id to be the one that was asked for.
+    const stray = found.find(({ id }) => !ids.includes(id))
+    return ids.map(id => rowOf.get(id) ?? stray)
+  })
+
+  const holders = new GatheredReads<Match, string>(async (tenant, matches) => {
+    const found = await ask<columns.Value[]>(matchHolders, [...listsOf(matches), tenant], 'array')
+    return inPlaces(matches.length, found, ([, id]) => String(id))
+  })
+
+  const oldest = new GatheredReads<DatedMatch, TokenRow>(async (tenant, asked) => {
+    const values = [...listsOf(asked), asked.map(({ now }) => String(now)), tenant, tenant]
+    const found = await ask<columns.Value[]>(oldestMatches, values, 'array')
+    return inPlaces(asked.length, found, ([, ...token]) => columns.tokenRow(token))
+  })
+
+  return {
+    getToken: (tenant, id) => byId.read(tenant, id),
+    findMatchHolder: (tenant, match) => holders.read(tenant, match),
+    findOldestMatch: (tenant, match, now) => oldest.read(tenant, { ...match, now }),
 
     getTokens: async (tenant, ids) =>
       withTransients(await ask<columns.Value[]>(tokensWithTransients, [tenant, ids, tenant, ids], 'array')),
@@ -32,11 +58,6 @@ export const tokenReads = ({ send, ask, row, rows, tokens }: ReadingSide) =>
     estimateTerms: (tenant, terms, limit) =>
       rows(termEstimates, [tenant, limit, terms], ({ n }) => Number(n)),
 
-    findOldestMatch: async (tenant, match, now) => {
-      const { sql, values } = statements.findOldestMatch(tenant, match, now, postgresDialect)
-      return (await tokens(sql, values))[0]
-    },
-
     findAbsentTerms: async (tenant, entries) => {
       const statement = {
         text: findAbsentTerms,
@@ -53,7 +74,40 @@ export const tokenReads = ({ send, ask, row, rows, tokens }: ReadingSide) =>
       const absent = await send<columns.Columns>(tenant, statement, true)
       return absent.rows.flatMap(({ place }) => entries[Number(place) - 1] ?? [])
     },
-  }) satisfies Partial<Store>
+  } satisfies Partial<Store>
+}
+
+type DatedMatch = Match & { readonly now: number }
+
+const listsOf = (matches: readonly Match[]) =>
+  [matches.map(({ term }) => term), matches.map(({ tag }) => tag)] as const
+
+/** Rows that begin with their place in what was asked for, from 1. */
+const inPlaces = <Found>(
+  length: number,
+  rows: readonly (readonly columns.Value[])[],
+  toFound: (row: readonly columns.Value[]) => Found,
+): (Found | undefined)[] => {
+  const found = new Array<Found | undefined>(length).fill(undefined)
+  for (const row of rows) found[Number(row[0]) - 1] = toFound(row)
+  return found
+}
+
+export const tokensById = `SELECT ${statements.tokenColumns} FROM tokens k WHERE k.tenant = ? AND k.token_id = ANY (?)`
+
+/** OFFSET 0 is a fence (dialect.ts): each match stays a look-up. */
+export const matchHolders = `
+  SELECT asked.place, m.token_id FROM unnest(?::bytea[], ?::bytea[]) WITH ORDINALITY asked(term, tag, place)
+  CROSS JOIN LATERAL (SELECT token_id FROM matches
+    WHERE tenant = ? AND term = asked.term AND tag = asked.tag OFFSET 0) m`
+
+export const oldestMatches = `
+  SELECT asked.place, ${statements.tokenColumns}
+  FROM unnest(?::bytea[], ?::bytea[], ?::bigint[]) WITH ORDINALITY asked(term, tag, now, place)
+  CROSS JOIN LATERAL (SELECT created_at, token_id FROM terms
+    WHERE tenant = ? AND term = asked.term AND tag = asked.tag AND (expires_at IS NULL OR expires_at > asked.now)
+    ORDER BY created_at, token_id LIMIT 1) oldest
+  CROSS JOIN LATERAL (SELECT * FROM tokens WHERE tenant = ? AND token_id = oldest.token_id OFFSET 0) k`
 
 const isTransient = (values: readonly columns.Value[]): boolean => values[2] === null
 

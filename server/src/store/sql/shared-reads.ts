@@ -11,8 +11,6 @@ export const sharedReads = (reading: Reading) => {
   return {
     ...logReads(reading),
 
-    findMatchHolder: (tenant, { term, tag }) =>
-      row(statements.findMatchHolder, [tenant, term, tag], ({ token_id }) => String(token_id)),
     listExpiredTokens: (now, { offset, limit }) => tokens(statements.listExpiredTokens, [now, limit, offset]),
 
     countDueTransients: ({ after, upTo }) =>

@@ -1,6 +1,4 @@
 import { tableNamed } from '../tables.ts'
-import type { Match } from '../write-set.ts'
-import type { Dialect, Sql } from './dialect.ts'
 
 /** The columns of a token's row `k`, in the order in which `tokenRow` reads them. */
 export const tokenColumns = Object.keys(tableNamed('tokens').columns)
@@ -12,21 +10,6 @@ export const tokenColumns = Object.keys(tableNamed('tokens').columns)
  * after a newer one has added columns.
  */
 export const tokenById = `SELECT ${tokenColumns} FROM tokens k WHERE k.tenant = ? AND k.token_id = ?`
-
-export const findOldestMatch = <List>(
-  tenant: number,
-  { term, tag }: Match,
-  now: number,
-  { rowsFound }: Dialect<List>,
-): Sql<List> =>
-  rowsFound(tenant, {
-    sql: `SELECT created_at, token_id FROM terms
-      WHERE tenant = ? AND term = ? AND tag = ? AND (expires_at IS NULL OR expires_at > ?)
-      ORDER BY created_at, token_id LIMIT 1`,
-    values: [tenant, term, tag, now],
-  })
-
-export const findMatchHolder = 'SELECT token_id FROM matches WHERE tenant = ? AND term = ? AND tag = ?'
 
 /** Two conditions, each of which walks the index of deadlines. */
 export const dueTransients = `SELECT tenant, count(*) AS due FROM (

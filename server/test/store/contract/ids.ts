@@ -62,6 +62,23 @@ export const idContract = (open: OpenStore): void => {
       )
     })
 
+    test('of many reads asked for at once, each gets its own answer (C16.1)', async () => {
+      const [tenant, other] = [await rig.newTenant(), await rig.newTenant()]
+      for (const id of all.slice(1)) await insert(tenant, id)
+      for (const id of all.slice(0, -1)) await insert(other, id)
+      const owners = [tenant, other, tenant]
+      const asked = Array.from({ length: 40 }, () => all).flatMap(ids =>
+        owners.flatMap(owner => ids.map(id => ({ owner, id }))),
+      )
+      const found = await Promise.all(asked.map(({ owner, id }) => rig.store.getToken(owner, id)))
+      assertRows(
+        found,
+        asked.map(({ owner, id }) =>
+          id === (owner === tenant ? all[0] : all.at(-1)) ? undefined : rowOf(owner, id),
+        ),
+      )
+    })
+
     test('a taken id is refused, and is free again once its token is gone (C16.4, C16.5)', async () => {
       const tenant = await rig.newTenant()
       for (const id of all) await insert(tenant, id)

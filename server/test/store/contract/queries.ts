@@ -402,6 +402,35 @@ export const queryContract = (open: OpenStore): void => {
       assert.equal(await rig.store.findOldestMatch(tenant, otherTag, 0), undefined)
     })
 
+    test('of many matches looked for at once, each gets its own answer (C15.3)', async () => {
+      const tenant = await rig.newTenant()
+      const match = (name: string) => matchOf(bytes(name))
+      await rig.write(
+        insertion(
+          tenant,
+          ['a', 'b'].map(id => ({ row: tokenRow(tenant, id, { expiresAt: 50 }), terms: [bytes(id)] })),
+        ),
+      )
+      await rig.write(
+        writeSet(tenant, {
+          guarded: [{ kind: 'claimMatch', match: match('b'), tokenId: 'b', insteadOf: null }],
+        }),
+      )
+      const names = Array.from({ length: 30 }, () => ['a', 'none', 'b']).flat()
+      const holders = await Promise.all(names.map(name => rig.store.findMatchHolder(tenant, match(name))))
+      assert.deepEqual(
+        holders,
+        names.map(name => (name === 'b' ? 'b' : undefined)),
+      )
+      const oldest = await Promise.all(
+        names.map((name, place) => rig.store.findOldestMatch(tenant, match(name), place)),
+      )
+      assert.deepEqual(
+        oldest.map(row => row?.id),
+        names.map((name, place) => (name === 'none' || place >= 50 ? undefined : name)),
+      )
+    })
+
     test('terms are counted up to a limit, in the order asked, expired tokens included (C26.8)', async () => {
       const tenant = await rig.newTenant()
       const [common, rare, none] = [bytes('common'), bytes('rare'), bytes('none')]

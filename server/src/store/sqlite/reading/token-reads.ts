@@ -13,7 +13,7 @@ import { type SettledReads, termsOf } from './settled-reads.ts'
 import { countInSlices, listInSlices, type SliceReads } from './sliced-reads.ts'
 
 export const tokenReads = (side: ReadingSide, { readSettled, placesOf }: SettledReads) => {
-  const { database, snapshot, prepared, atOneMoment, readAtOneMoment } = side
+  const { database, snapshot, prepared, row, atOneMoment, readAtOneMoment } = side
   const tokens = tokenReader(database)
   const slices = sliceReads(side, tokens)
   const inUse = termsInUse(prepared)
@@ -88,9 +88,21 @@ export const tokenReads = (side: ReadingSide, { readSettled, placesOf }: Settled
         return terms.map(term => Number(probe.get(tenant, term, limit)?.n))
       }),
 
-    findOldestMatch: (tenant, match, now) =>
-      readSettled(tenant, [match.term], () => {
-        const { sql, values } = statements.findOldestMatch(tenant, match, now, sqliteDialect)
+    findMatchHolder: (tenant, { term, tag }) =>
+      row(
+        'SELECT token_id FROM matches WHERE tenant = ? AND term = ? AND tag = ?',
+        [tenant, term, tag],
+        found => String(found.token_id),
+      ),
+
+    findOldestMatch: (tenant, { term, tag }, now) =>
+      readSettled(tenant, [term], () => {
+        const { sql, values } = sqliteDialect.rowsFound(tenant, {
+          sql: `SELECT created_at, token_id FROM terms
+            WHERE tenant = ? AND term = ? AND tag = ? AND (expires_at IS NULL OR expires_at > ?)
+            ORDER BY created_at, token_id LIMIT 1`,
+          values: [tenant, term, tag, now],
+        })
         return atOneMoment(() => tokens.found(tenant, prepared(sql), values)[0])
       }),
 
