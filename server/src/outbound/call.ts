@@ -20,6 +20,11 @@ export type RawAnswer = { readonly status: number; readonly headers: Headers; re
 
 /** Heads of answers are at most this long. */
 const headBytes = 32_768
+/**
+ * Pieces in which an answer may come: chunks, or what is encrypted by itself. Each takes 3 µs of this process, however short it is, and
+ * two megabytes of chunks of one byte took a second.
+ */
+const piecesMax = 8_192
 /** `100 Continue` and the like, of which a destination might send any number. */
 const informationalMax = 8
 
@@ -83,6 +88,7 @@ export const call = (asked: Call): Promise<RawAnswer> =>
         return
       }
       readAnswer(incoming, {
+        wireBytesMax: limits.wireBytes,
         bytesMax: layer === 'none' ? limits.answerBytes : limits.wireBytes,
         freeBytes: limits.answerBytes,
         mayHoldMore: asked.mayHoldMore,
@@ -140,6 +146,7 @@ const isParserError = (error: Error): boolean => 'code' in error && String(error
 const readAnswer = (
   incoming: IncomingMessage,
   {
+    wireBytesMax,
     bytesMax,
     freeBytes,
     mayHoldMore,
@@ -147,6 +154,8 @@ const readAnswer = (
     fail,
     done,
   }: {
+    /** With all that frames its pieces, which may be of one byte. */
+    wireBytesMax: number
     bytesMax: number
     freeBytes: number
     mayHoldMore: () => boolean
@@ -155,20 +164,50 @@ const readAnswer = (
     done: (body: Buffer) => void
   },
 ): void => {
-  const chunks: Buffer[] = []
-  let bytes = 0
+  const body = new Body()
+  const { socket } = incoming
+  const wireStart = socket.bytesRead
   let holdsMore = false
+  let pieces = 0
   incoming
     .on('data', (chunk: Buffer) => {
-      bytes += chunk.length
+      const bytes = body.length + chunk.length
       if (bytes > freeBytes && !holdsMore) holdsMore = bytes <= bytesMax && mayHoldMore()
       if (bytes > bytesMax || (bytes > freeBytes && !holdsMore)) return fail()
+      if (++pieces > piecesMax || socket.bytesRead - wireStart > wireBytesMax) return fail()
       onBytes()
-      chunks.push(chunk)
+      body.add(chunk)
     })
     .on('error', fail)
     .on('aborted', fail)
-    .on('end', () => (incoming.complete ? done(Buffer.concat(chunks)) : fail()))
+    .on('end', () => (incoming.complete ? done(body.bytes) : fail()))
+}
+
+/** A body that arrives in pieces. They are copied together: kept as it came, a piece of one byte takes a kilobyte. */
+class Body {
+  #held: Buffer = Buffer.alloc(0)
+  /** The first piece is not ours, and is often the only one. */
+  #isOurs = false
+  length = 0
+
+  get bytes(): Buffer {
+    return this.#held.subarray(0, this.length)
+  }
+
+  add(piece: Buffer): void {
+    const length = this.length + piece.length
+    if (this.length === 0) this.#held = piece
+    else {
+      if (!this.#isOurs || length > this.#held.length) {
+        const longer = Buffer.allocUnsafeSlow(2 * length)
+        this.#held.copy(longer, 0, 0, this.length)
+        this.#held = longer
+        this.#isOurs = true
+      }
+      piece.copy(this.#held, this.length)
+    }
+    this.length = length
+  }
 }
 
 const pairsOf = (raw: readonly string[]): Headers => {

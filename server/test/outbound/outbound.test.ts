@@ -446,6 +446,19 @@ describe('calls of other servers', () => {
         fails: 'answer',
         status: 200,
       },
+      'an endless body of chunks of one byte': {
+        reply: flood(`${head}Transfer-Encoding: chunked\r\n\r\n`, chunked(1).repeat(1_000)),
+        fails: 'answer',
+        status: 200,
+      },
+      'more on the wire than in the body': {
+        reply: flood(
+          `${head}Transfer-Encoding: chunked\r\n\r\n`,
+          `400;${'x'.repeat(8_192)}\r\n${'x'.repeat(1_024)}\r\n`,
+        ),
+        fails: 'answer',
+        status: 200,
+      },
       'an endless head': { reply: flood(head, `X: ${'x'.repeat(999)}\r\n`), fails: 'answer' },
       'endless informational answers': {
         reply: flood('', 'HTTP/1.1 103 Early Hints\r\nX: 1\r\n\r\n'),
@@ -521,6 +534,11 @@ describe('calls of other servers', () => {
       assert.equal((await send()).body.toString(), 'unpacked')
       destination.reply = ok('x'.repeat(1 << 20))
       assert.equal((await send()).body.length, 1 << 20)
+      // In pieces, of which the first is the longest.
+      const pieces = ['x'.repeat(5_000), ...Array.from({ length: 8_000 }, (_, at) => `${at},`)]
+      const framed = pieces.map(piece => `${piece.length.toString(16)}\r\n${piece}\r\n`).join('')
+      destination.reply = `${head}Transfer-Encoding: chunked\r\n\r\n${framed}0\r\n\r\n`
+      assert.equal((await send()).body.toString(), pieces.join(''))
     })
 
     test('proxies that the environment names see nothing (U17.6)', async () => {

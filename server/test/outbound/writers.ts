@@ -1,6 +1,7 @@
 import { Agent, request } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { call } from '../rig/program.ts'
 import type { Scenario } from './scene.ts'
 
 const nodes = 3
@@ -45,21 +46,29 @@ export const writers: Scenario = {
         })
         if (status === 201) return id
         if (status !== 503) throw new Error(`a create was answered with ${status}`)
+        refused++
         await sleep(1_000)
       }
       throw new Error('a create was refused too often')
     }
     let isOver = false
+    let refused = 0
+    const page = async (url: string, start: string): Promise<{ next: string; data: Event[] }> => {
+      for (let attempt = 0; attempt < attemptsMax; attempt++) {
+        const path = `/events?type=token.created&size=1000${start}`
+        const { status, body } = await call(url, 'GET', path, management_api_key)
+        if (status === 200) return { next: body.pagination.next, data: body.data }
+        if (status !== 503) throw new Error(`the feed was answered with ${status}`)
+        refused++
+        await sleep(1_000)
+      }
+      throw new Error('the feed was refused too often')
+    }
     const follow = async (url: string): Promise<Event[]> => {
       const followed: Event[] = []
       for (let start = '', isLast = false; ; ) {
-        const { pagination, data } = await scene.ask(
-          url,
-          'GET',
-          `/events?type=token.created&size=1000${start}`,
-          management_api_key,
-        )
-        start = `&start=${encodeURIComponent(pagination.next)}`
+        const { next, data } = await page(url, start)
+        start = `&start=${encodeURIComponent(next)}`
         followed.push(...data)
         if (data.length > 0) continue
         if (isLast) return followed
@@ -67,7 +76,8 @@ export const writers: Scenario = {
         await sleep(10)
       }
     }
-    const following = servers.map(({ url }) => follow(url))
+    const following = Promise.all(servers.map(({ url }) => follow(url)))
+    following.catch(() => {})
     const begun = performance.now()
     const made = await Promise.all(
       servers.flatMap(({ url }, node) =>
@@ -82,7 +92,7 @@ export const writers: Scenario = {
     const seconds = (performance.now() - begun) / 1_000
     isOver = true
     agent.destroy()
-    const told = [...(await Promise.all(following)), await follow(servers[0]?.url ?? '')]
+    const told = [...(await following), await follow(servers[0]?.url ?? '')]
     const expected = made.flat().sort()
     const complaints: string[] = []
     for (const [number, events] of told.entries()) {
@@ -100,7 +110,7 @@ export const writers: Scenario = {
     }
     const sequences = new Set(told[0]?.map(({ sequence }) => sequence.split('.')[0]))
     say(
-      `${expected.length} writes in ${seconds.toFixed(1)} s, numbered by ${sequences.size} writers of the log; ${nodes} followers and one who read afterwards were told each once, in order`,
+      `${expected.length} writes in ${seconds.toFixed(1)} s, numbered by ${sequences.size} writers of the log; ${nodes} followers and one who read afterwards were told each once, in order; ${refused} requests were refused with 503 and sent again`,
     )
     return complaints
   },
