@@ -1,45 +1,59 @@
-import assert from 'node:assert/strict'
-import { globSync } from 'node:fs'
+import { globSync, mkdtempSync, openSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import './follow-tests-alone.ts'
+import { test } from 'node:test'
+import { takenVariable } from './temporary-folder.ts'
 
-/**
- * `npm test` runs one process for each of these (`test/together`), with all files of its folders, and one for the rest.
- * Alone, each file would load and warm up the whole vault again, which is a third of the time of most. They start in the order of
- * their files' names: the longest first, so that none is left alone at the end.
- */
-const folders = {
-  api: ['api'],
-  attacks: ['adversary', 'faults', 'tampering'],
-  cli: ['cli'],
-  serving: ['serving'],
-  several: ['crash', 'nodes'],
-  store: ['store', 'operations'],
-} as const
+/** What takes longest comes first, so that no process is left alone with it at the end. */
+const firstFolders = [
+  'serving',
+  'cli',
+  'crash',
+  'nodes',
+  'adversary',
+  'faults',
+  'tampering',
+  'api',
+  'operations',
+]
 
 const root = join(import.meta.dirname, '../../..')
-const testsIn = (...paths: string[]): string[] =>
-  globSync(
-    paths.map(path => `${path}/**/*.test.ts`),
-    { cwd: root },
-  ).sort()
-const testsOf = (name: keyof typeof folders): string[] =>
-  testsIn(...folders[name].map(folder => `server/test/${folder}`))
 
-/** With `half`, every second of the files. */
-export const loadTests = async (name: keyof typeof folders | 'others', half?: 0 | 1): Promise<void> => {
-  const all = name === 'others' ? others() : testsOf(name)
-  const files = all.filter((_, place) => half === undefined || place % 2 === half)
-  assert.ok(files.length > 0)
-  for (const file of files)
-    await import(pathToFileURL(join(root, file)).href).catch(async (error: unknown) => {
-      const { test } = await import('node:test')
-      test(`${file} can be loaded`, () => Promise.reject(error))
-    })
+const allFiles = (): string[] => {
+  const first = firstFolders.flatMap(folder => filesOf(`server/test/${folder}`))
+  return [...new Set([...first, ...filesOf('server/test', 'client/test', 'scripts')])]
 }
 
-const others = (): string[] => {
-  const apart = new Set((Object.keys(folders) as (keyof typeof folders)[]).flatMap(testsOf))
-  return testsIn('server/test', 'client/test', 'scripts').filter(file => !apart.has(file))
+const filesOf = (...folders: string[]): string[] =>
+  globSync(
+    folders.map(folder => `${folder}/**/*.test.ts`),
+    { cwd: root },
+  ).sort()
+
+/**
+ * Runs the tests of one file after another, each time of the first that no other process has taken, until none is left. `npm test`
+ * has one such process for each file in `test/together`. In a process of its own each file would load and warm up the whole vault
+ * again, which is a third of the time of most.
+ */
+export const takeTests = async (): Promise<void> => {
+  const taken = process.env[takenVariable] ?? mkdtempSync(join(tmpdir(), 'strongroom-taken-'))
+  for (const [place, file] of allFiles().entries()) {
+    if (!take(join(taken, String(place)))) continue
+    await import(pathToFileURL(join(root, file)).href).catch((error: unknown) =>
+      test(`${file} can be loaded`, () => Promise.reject(error)),
+    )
+    // Its tests run one after another; this is the last of them.
+    await test(`${file} has come to its end`, () => {})
+  }
+}
+
+const take = (note: string): boolean => {
+  try {
+    openSync(note, 'wx')
+    return true
+  } catch {
+    return false
+  }
 }

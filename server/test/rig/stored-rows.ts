@@ -11,12 +11,16 @@ export const storedRows = async (vault: TestVault, table: string): Promise<Store
 export const storedRowsOf = async (
   { engine, folder, service }: TestVault,
   tables: readonly string[],
+  /** Only the rows of this one. */
+  tenant?: number,
 ): Promise<StoredRow[][]> => {
   // Records of earlier requests would come while a test looks.
   await service.vault.acts.flush().catch(() => undefined)
   return engine.reachAll(
     folder.path,
-    tables.map(table => [`SELECT * FROM ${engine.views[table] ?? table}`]),
+    tables.map(table => [
+      `SELECT * FROM ${engine.views[table] ?? table}${tenant === undefined ? '' : ` WHERE tenant = ${tenant}`}`,
+    ]),
   )
 }
 

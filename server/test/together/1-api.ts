@@ -1,3 +1,0 @@
-import { loadTests } from '../rig/load-tests.ts'
-
-await loadTests('api', 0)

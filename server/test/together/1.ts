@@ -1,0 +1,3 @@
+import { takeTests } from '../rig/load-tests.ts'
+
+await takeTests()
