@@ -4,6 +4,7 @@ import { VaultError } from '../../../src/domain/errors.ts'
 import { canonicalDecimal } from '../../../src/domain/json/canonical-text.ts'
 import { isExactNumber, type JsonObject, stringify } from '../../../src/domain/json/json.ts'
 import { parseJson } from '../../../src/domain/json/parse-json.ts'
+import { processorMs } from '../../rig/processor-time.ts'
 import { fc } from '../../rig/properties.ts'
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
@@ -85,10 +86,11 @@ for (const { name, body, message } of refused)
 
 for (const levels of [10_000, 500_000])
   test(`${levels} levels are refused quickly, without recursion (C8)`, () => {
-    const start = performance.now()
-    assert.equal(refusalOf(bytes(nested(levels))), tooDeep)
-    assert.equal(refusalOf(bytes('{"a":'.repeat(levels))), tooDeep)
-    assert.ok(performance.now() - start < 1_000)
+    const tookMs = processorMs(() => {
+      assert.equal(refusalOf(bytes(nested(levels))), tooDeep)
+      assert.equal(refusalOf(bytes('{"a":'.repeat(levels))), tooDeep)
+    })
+    assert.ok(tookMs < 1_000, `${tookMs} ms`)
   })
 
 test('32 levels are accepted, whatever brackets the strings contain (C8)', () => {

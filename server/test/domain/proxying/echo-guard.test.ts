@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { exactNumber } from '../../../src/domain/json/json.ts'
 import { EchoGuard, guardedValues } from '../../../src/domain/proxying/echo-guard.ts'
+import { processorMs } from '../../rig/processor-time.ts'
 
 const masked = (values: readonly string[], answer: string): string => {
   const bytes = Buffer.from(answer)
@@ -129,9 +130,10 @@ describe('the echo guard', () => {
     const values = [`${'a'.repeat(200_000)}b`, 'a'.repeat(9), `${'ab'.repeat(50_000)}c`]
     const answer = Buffer.from('a'.repeat(1 << 19) + 'ab'.repeat(1 << 18))
     const guard = new EchoGuard(values)
-    const begun = performance.now()
-    for (const _ of guard.mask(answer));
-    assert.ok(performance.now() - begun < 5_000)
+    const tookMs = processorMs(() => {
+      for (const _ of guard.mask(answer));
+    })
+    assert.ok(tookMs < 5_000, `${tookMs} ms`)
     assert.equal(answer.toString('latin1').replaceAll('*', ''), '')
     assert.equal(masked([`${'x'.repeat(100)}y`], `${'x'.repeat(80)} z`), `${'*'.repeat(80)} z`)
     assert.equal(masked([`${'x'.repeat(100)}y`], `${'x'.repeat(60)} z`), `${'x'.repeat(60)} z`)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { formatExpiry, parseDateTime } from '../../../src/domain/time/date-time.ts'
+import { processorMs } from '../../rig/processor-time.ts'
 import { fc } from '../../rig/properties.ts'
 
 const accepted: { rule: string; text: string; answer: string }[] = [
@@ -200,10 +201,11 @@ for (const { rule, texts } of refused)
   })
 
 test('a long text is refused quickly (C17)', () => {
-  const start = performance.now()
-  for (const piece of ['1', '1/', ' ', '2030-01-01T00:00:00.', '+'])
-    assert.equal(parseDateTime(piece.repeat(300_000)), undefined)
-  assert.ok(performance.now() - start < 500)
+  const tookMs = processorMs(() => {
+    for (const piece of ['1', '1/', ' ', '2030-01-01T00:00:00.', '+'])
+      assert.equal(parseDateTime(piece.repeat(300_000)), undefined)
+  })
+  assert.ok(tookMs < 500, `${tookMs} ms`)
 })
 
 const offsets = fc.integer({ min: -14 * 60, max: 14 * 60 })
