@@ -5,7 +5,7 @@ import { endpoints } from '../../src/contract/endpoints.ts'
 import { newUuid } from '../../src/crypto/uuid.ts'
 import type { LogRecord } from '../../src/domain/acts/block.ts'
 import { ownerAndManager } from '../rig/applications.ts'
-import { onEveryEngine } from '../rig/every-engine.ts'
+import { onOneEngine } from '../rig/every-engine.ts'
 import { recordsOfOperator, recordsOfTenant } from '../rig/log-records.ts'
 import { putFailedDelivery, putWebhook, unreachable } from '../rig/put-webhook.ts'
 import { webhookFor } from '../rig/receivers.ts'
@@ -649,7 +649,7 @@ const cases: readonly Case[] = [
   },
 ]
 
-onEveryEngine('acts by HTTP', vault => {
+onOneEngine('acts by HTTP', 'what is recorded is decided above storage', vault => {
   for (const { name, who, ask, status, record: expected } of cases)
     test(`when ${name}, there is exactly one record of it, and no value in it (L1, L2)`, async () => {
       const world = await newWorld(vault())

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { newApiKeyText } from '../../src/crypto/api-key.ts'
 import { appearance, granted, type TestReply } from '../rig/answers.ts'
 import { ownerAndManager } from '../rig/applications.ts'
-import { onEveryEngine } from '../rig/every-engine.ts'
+import { onOneEngine } from '../rig/every-engine.ts'
 import { storedRows } from '../rig/stored-rows.ts'
 import { isRefusedByType, tamper } from '../rig/tamper.ts'
 import type { TestVault } from '../rig/test-vault.ts'
@@ -289,7 +289,7 @@ const attacks: readonly {
   },
 ]
 
-onEveryEngine('tampered grants', (vault, aboveStorage) => {
+onOneEngine('tampered grants', 'what is sealed is checked above storage', (vault, aboveStorage) => {
   const lookAt = async (made: { tenantId: string; keys: Record<Name, string> }): Promise<Side> => {
     const tenant = Number(
       (await storedRows(vault(), 'tenants')).find(row => row.tenant_id === made.tenantId)?.tenant,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { commandOf, commands } from '../../src/cli/commands/registry.ts'
+import { inShortRun } from '../rig/long-run.ts'
 import { emptyDatabase } from '../rig/postgres-databases.ts'
 import { Site } from '../rig/program.ts'
 
@@ -35,6 +36,17 @@ const lines = [
   'completion bash',
 ]
 
+/** Those that leave nothing behind but what they wrote: no lock, no server that has to hear of it, no file. */
+const simple = [
+  'tenant list',
+  'tenant update',
+  'app grant',
+  'app list',
+  'key list',
+  'logs list',
+  'logs export',
+]
+
 describe('every command, in a process of its own', () => {
   let site: Site
   let database: Awaited<ReturnType<typeof emptyDatabase>>
@@ -57,7 +69,9 @@ describe('every command, in a process of its own', () => {
   }
 
   for (const line of lines)
-    test(`${line}: does its work and ends (C35)`, async () => {
+    test(`${line}: does its work and ends (C35)`, {
+      skip: simple.some(name => line.startsWith(name)) && inShortRun,
+    }, async () => {
       const command = commandOf(line.split(' '))
       assert.ok(command)
       const args = line.split(' ').map(word => ids.get(word) ?? word)

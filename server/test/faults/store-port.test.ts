@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { type Store, StoreUnavailableError } from '../../src/store/port.ts'
 import { sqlite } from '../rig/engines.ts'
+import { inShortRun } from '../rig/long-run.ts'
 import { TestVault } from '../rig/test-vault.ts'
 import {
   buildScene,
@@ -64,7 +65,9 @@ describe('storage whose nth call fails (sqlite alone: it fails at the port)', ()
 
   for (const operation of operations)
     for (const fault of Object.keys(faults) as Fault[])
-      test(`${operation.name} when a call ${fault}: 503 or done, never half done, and all is well afterwards (C2.23, C33.5)`, async () => {
+      test(`${operation.name} when a call ${fault}: 503 or done, never half done, and all is well afterwards (C2.23, C33.5)`, {
+        skip: fault === 'takes its time' && inShortRun,
+      }, async () => {
         let scene = await buildScene(vault)
         let content = await contentOf(scene)
         for (let nth = 1; ; nth++) {

@@ -6,7 +6,7 @@ import { cutLogs } from '../../src/operations/maintenance/cut-logs.ts'
 import { deleteTenant } from '../../src/operations/tenants/delete-tenant.ts'
 import { asOperator } from '../../src/operations/vault/operator.ts'
 import type { Vault } from '../../src/operations/vault/vault.ts'
-import { onEveryEngine } from '../rig/every-engine.ts'
+import { onOneEngine } from '../rig/every-engine.ts'
 import { verifyLines } from '../rig/log-evidence.ts'
 import { recordsOf } from '../rig/log-records.ts'
 import { secondNode } from '../rig/second-node.ts'
@@ -50,7 +50,7 @@ const newWorld = async (vault: TestVault) => {
   return { inner, log, act, settle }
 }
 
-onEveryEngine('exports with their evidence', vault => {
+onOneEngine('exports with their evidence', 'storage is only read', vault => {
   const verify = (lines: readonly string[], anchor?: readonly string[]) =>
     verifyLines(vault().folder.path, vault().service.vault.evidence.verifierKey, lines, anchor)
   const assertGood = (lines: readonly string[], anchor?: readonly string[]) => {

@@ -6,6 +6,7 @@ import { connect as tcpConnect } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, describe, test } from 'node:test'
+import { isLong } from '../rig/long-run.ts'
 import { call, mainFile, Site } from '../rig/program.ts'
 import { assertAbsent } from '../rig/traces.ts'
 
@@ -33,8 +34,9 @@ describe('the log when storage cannot be written', { timeout: 120_000 }, () => {
   const site = new Site()
   after(() => site.remove())
 
-  test('a locked database is named as the reason, with one worker and with two, and without a stack (C2.23)', async () => {
-    const servers = [await site.serve(['--workers', '1']), await site.serve(['--workers', '2'])]
+  test('a locked database is named as the reason, with workers and without, and without a stack (C2.23)', async () => {
+    const servers = []
+    for (const workers of isLong ? ['1', '2'] : ['2']) servers.push(await site.serve(['--workers', workers]))
     const { api_key } = await site.json('tenant', 'create', '--name', 'T')
     const database = new DatabaseSync(join(site.data, 'vault.db'), { timeout: 5_000 })
     database.exec('BEGIN IMMEDIATE')
@@ -45,7 +47,10 @@ describe('the log when storage cannot be written', { timeout: 120_000 }, () => {
       }),
     )
     database.close()
-    assert.deepEqual(statuses, [503, 503])
+    assert.deepEqual(
+      statuses,
+      servers.map(() => 503),
+    )
     for (const server of servers) {
       const line = await server.logged('request failed')
       const { error, code, reason, status, route } = JSON.parse(line)

@@ -7,6 +7,7 @@ import { type ConnectionOptions, type TLSSocket, connect as tlsConnect } from 'n
 import { warnOfTls } from '../../src/cli/tls-warnings.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { type Certificate, certificate } from '../rig/certificates.ts'
+import { inShortRun } from '../rig/long-run.ts'
 import { type Program, Site } from '../rig/program.ts'
 
 const ca = certificate('vault ca')
@@ -61,7 +62,9 @@ describe('serve without TLS', { timeout: 120_000 }, () => {
     ['on all addresses', []],
     ['on all addresses, with workers', ['--workers', '2']],
   ] as const)
-    test(`${name}, the log warns once that data is in plain text (C35.1)`, async () => {
+    test(`${name}, the log warns once that data is in plain text (C35.1)`, {
+      skip: args.length > 0 && inShortRun,
+    }, async () => {
       const server = await site.serve(['--host', '0.0.0.0', ...args])
       server.child.kill('SIGTERM')
       const { code, stderr } = await server.exited
@@ -117,7 +120,9 @@ describe('serve with a certificate that is out of date', { timeout: 120_000 }, (
     ['one process', '1', expired, [early, expired]],
     ['two workers', '2', early, [expired, early]],
   ] as const)
-    test(`the log warns once of each that comes, at start or by SIGHUP, and of none that cannot be used or is valid; the server answers (${name}) (docs/running.md)`, async () => {
+    test(`the log warns once of each that comes, at start or by SIGHUP, and of none that cannot be used or is valid; the server answers (${name}) (docs/running.md)`, {
+      skip: workers === '2' && inShortRun,
+    }, async () => {
       const server = await site.serve([...install(first), '--workers', workers])
       await answers(server.url)
       const renewed = async (times: number): Promise<void> => {
@@ -184,7 +189,9 @@ describe('serve that gets SIGHUP while it starts', { timeout: 120_000 }, () => {
     )}`,
   }
   for (const count of [1, 2])
-    test(`it goes on, and serves the certificate that is there by then (workers: ${count}) (docs/running.md)`, async () => {
+    test(`it goes on, and serves the certificate that is there by then (workers: ${count}) (docs/running.md)`, {
+      skip: count === 1 && inShortRun,
+    }, async () => {
       const [old, next] = [certificate('old', ca), certificate('new', ca)]
       const flags = [
         '--tls-cert',

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { setImmediate as nextIteration } from 'node:timers/promises'
+import { once } from 'node:events'
 import type { Program, Site } from '../rig/program.ts'
 import { Flight } from './flight.ts'
 
@@ -16,28 +16,30 @@ export const serveWatched = async (
   return Object.assign(server, { metrics })
 }
 
-/** Asks for paths that nobody has asked for, over several connections. Resolves with how many were answered. */
-export const askForRandomPaths = async (url: string, key: string, count: number): Promise<number> => {
+/**
+ * Asks for paths that nobody has asked for, over several connections. Resolves with how many got which status: a machine that is busy
+ * with other things may make some wait too long, which is a 503.
+ */
+export const askForRandomPaths = async (
+  url: string,
+  key: string,
+  count: number,
+): Promise<{ notFound: number; overloaded: number }> => {
   const connections = 16
   const each = count / connections
-  const ask = async (): Promise<number> => {
+  const ask = async (): Promise<string> => {
     const flight = new Flight(url)
     let text = ''
     for (let n = 0; n < each; n++)
       text += `GET /${randomBytes(9).toString('base64url')}/${randomBytes(3).toString('hex')} HTTP/1.1\r\nHost: vault\r\nSVC-API-KEY: ${key}\r\n\r\n`
     flight.socket.write(text)
-    const answered = (): number => flight.text.split('HTTP/1.1 404 ').length - 1
-    let isClosed = false
-    void flight.closed.then(() => {
-      isClosed = true
-    })
-    while (answered() < each && !isClosed) {
-      const before = flight.text.length
-      while (flight.text.length === before && !isClosed) await nextIteration()
-    }
+    while (times(flight.text, 'HTTP/1.1 ') < each && !flight.socket.closed)
+      await Promise.race([once(flight.socket, 'data'), flight.closed])
     flight.socket.destroy()
-    return answered()
+    return flight.text
   }
-  const all = await Promise.all(Array.from({ length: connections }, ask))
-  return all.reduce((sum, answered) => sum + answered, 0)
+  const answers = (await Promise.all(Array.from({ length: connections }, ask))).join('')
+  return { notFound: times(answers, 'HTTP/1.1 404 '), overloaded: times(answers, 'HTTP/1.1 503 ') }
 }
+
+const times = (text: string, part: string): number => text.split(part).length - 1

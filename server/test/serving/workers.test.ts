@@ -10,6 +10,7 @@ import { askEveryMs, startMaxMs } from '../../src/cli/workers/signs-of-life.ts'
 import { workerVariable } from '../../src/config/settings.ts'
 import { createMasterKeyFile } from '../../src/keys/file/create-master-key-file.ts'
 import { certificate } from '../rig/certificates.ts'
+import { inShortRun, isLong } from '../rig/long-run.ts'
 import { assertRefused, type Program, Site } from '../rig/program.ts'
 import { Flight, outcome, refusesConnections } from './flight.ts'
 import { freshCall } from './fresh-call.ts'
@@ -71,7 +72,7 @@ describe('serve with workers', { timeout: 120_000 }, () => {
 
   test('a port that workers share is taken, for a server with workers and for one without (C35.1)', async () => {
     const { port } = new URL(server.url)
-    for (const workers of ['1', '2'])
+    for (const workers of isLong ? ['1', '2'] : ['2'])
       assertRefused(
         await site.run(['serve', '--port', port, '--workers', workers, ...site.vault]),
         1,
@@ -170,7 +171,9 @@ describe('serve with workers, told to end at once', { timeout: 120_000 }, () => 
   after(() => site.remove())
 
   for (const signals of [['SIGINT', 'SIGTERM'], ['SIGKILL']] as const)
-    test(`on ${signals.join(' and ')}, it ends and leaves no worker behind (C35.1)`, async () => {
+    test(`on ${signals.join(' and ')}, it ends and leaves no worker behind (C35.1)`, {
+      skip: signals.length > 1 && inShortRun,
+    }, async () => {
       const server = await site.serve([...two, '--drain-timeout', '3600'])
       const flight = await Flight.ofCreate(server.url, apiKey, body.length)
       for (const [index, signal] of signals.entries()) {
@@ -183,7 +186,9 @@ describe('serve with workers, told to end at once', { timeout: 120_000 }, () => 
       await refusesConnections(server.url)
     })
 
-  test('on SIGTERM before any worker answers, it ends, whatever the workers are waiting for (C35.1)', async () => {
+  test('on SIGTERM before any worker answers, it ends, whatever the workers are waiting for (C35.1)', {
+    skip: inShortRun,
+  }, async () => {
     const silent = createServer().listen(0, '127.0.0.1')
     await once(silent, 'listening')
     const { port } = silent.address() as { port: number }
@@ -196,7 +201,9 @@ describe('serve with workers, told to end at once', { timeout: 120_000 }, () => 
     silent.close()
   })
 
-  test('once it stops, no worker is started, even if one was about to be replaced (C35.1)', async () => {
+  test('once it stops, no worker is started, even if one was about to be replaced (C35.1)', {
+    skip: inShortRun,
+  }, async () => {
     const server = await site.serve(two)
     // The first death costs no wait, the second does.
     process.kill(newest(server, 2), 'SIGKILL')
@@ -252,7 +259,10 @@ describe('serve with workers, of which one is replaced', { timeout: 120_000 }, (
     await server.end()
   })
 
-  test('it makes no vault where the others have theirs (C35.1)', { timeout: 40_000 }, async () => {
+  test('it makes no vault where the others have theirs (C35.1)', {
+    skip: inShortRun,
+    timeout: 40_000,
+  }, async () => {
     const server = await site.serve(two)
     renameSync(site.data, `${site.data}.away`)
     process.kill(newest(server, 2), 'SIGKILL')
@@ -292,7 +302,9 @@ describe('serve with workers of which one fails', { timeout: 120_000 }, () => {
     assert.deepEqual(await outcome(server), { code: 0, signal: null })
   })
 
-  test('one whose process the system does not start is tried again while the first answers (C35.1)', async () => {
+  test('one whose process the system does not start is tried again while the first answers (C35.1)', {
+    skip: inShortRun,
+  }, async () => {
     const refusesOnce = meeting(
       'refuses-once',
       `import { ChildProcess } from 'node:child_process'
@@ -312,6 +324,7 @@ describe('serve with workers of which one fails', { timeout: 120_000 }, () => {
   })
 
   test('workers that fail before they serve anything end the server with an error (C35.1)', {
+    skip: inShortRun,
     timeout: 40_000,
   }, async () => {
     const cannotLoad = meeting(
@@ -336,6 +349,7 @@ describe('serve with workers of which one fails', { timeout: 120_000 }, () => {
   })
 
   test('one that does not get ready in time is ended and tried again (C35.1)', {
+    skip: inShortRun,
     timeout: 40_000,
   }, async () => {
     const lateOnce = meeting(
@@ -365,7 +379,9 @@ describe('serve with workers of which one fails', { timeout: 120_000 }, () => {
     assert.deepEqual(await outcome(server), { code: 0, signal: null })
   })
 
-  test('if the writer that they share dies while it is closed, the exit code is 1 (C35.1)', async () => {
+  test('if the writer that they share dies while it is closed, the exit code is 1 (C35.1)', {
+    skip: inShortRun,
+  }, async () => {
     const diesClosing = meeting(
       'dies-closing',
       `import { DatabaseSync } from 'node:sqlite'
@@ -436,7 +452,9 @@ describe('serve with workers and wrong settings', { timeout: 120_000 }, () => {
 
   const serveTwo = (...args: string[]) => site.run(['serve', '--port', '0', '--workers', '2', ...args])
 
-  test('what is wrong is said once, in one line, with the same exit code as without workers (C35.1)', async () => {
+  test('what is wrong is said once, in one line, with the same exit code as without workers (C35.1)', {
+    skip: inShortRun,
+  }, async () => {
     assertRefused(await serveTwo(), 2, /storage is not configured/)
     await site.run(['migrate', ...site.vault])
     await site.json('tenant', 'create', '--name', 'T')
