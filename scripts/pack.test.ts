@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
 import manifest from '../package.json' with { type: 'json' }
 import { guideNames } from '../server/src/http/docs/guides.ts'
+import { inShortRun } from '../server/test/rig/long-run.ts'
 import { call, Program } from '../server/test/rig/program.ts'
 import { temporaryFolder } from '../server/test/rig/temporary-folder.ts'
 import { packageFiles } from './packing/package-files.ts'
@@ -160,14 +161,18 @@ describe('the package, installed', { timeout: 120_000 }, () => {
   test('a vault runs from node_modules, with its threads, to a created token (docs/install.md)', () =>
     createdToken(start(process.execPath, ['node_modules/.bin/strongroom', 'dev', '--data', 'a'])))
 
-  test('npx runs it by name, and its verifier comes with it (docs/install.md)', async () => {
+  test('npx runs it by name, and its verifier comes with it (docs/install.md)', {
+    skip: inShortRun,
+  }, async () => {
     const { stdout } = await start('npx', ['--no', '--', 'strongroom', '--version']).exited
     assert.equal(stdout, '0.1.0\n')
     const verifier = start(process.execPath, ['node_modules/strongroom/bin/verify-log.js', '--help'])
     assert.match((await verifier.exited).stdout, /^Usage: node verify-log\.js/)
   })
 
-  test('a test of somebody else starts a vault, uses it, and stops it (docs/install.md)', async () => {
+  test('a test of somebody else starts a vault, uses it, and stops it (docs/install.md)', {
+    skip: inShortRun,
+  }, async () => {
     const { code, stdout, stderr } = await script(`
       import { startVault } from 'strongroom/testing'
       let ahead = 0
@@ -189,7 +194,9 @@ describe('the package, installed', { timeout: 120_000 }, () => {
     assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: '201 secret 404\n', stderr: '' })
   })
 
-  test('a vault in a folder goes on where it was (docs/install.md)', async () => {
+  test('a vault in a folder goes on where it was (docs/install.md)', {
+    skip: inShortRun,
+  }, async () => {
     const { stdout, stderr } = await script(`
       import { startVault } from 'strongroom/testing'
       const first = await startVault({ folder: 'kept' })
@@ -231,7 +238,9 @@ describe('the package, installed', { timeout: 120_000 }, () => {
     "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.20.2' } })",
   )}`
 
-  test('on an older Node one line names a command that works as it is, without installation scripts (docs/install.md)', async () => {
+  test('on an older Node one line names a command that works as it is, without installation scripts (docs/install.md)', {
+    skip: inShortRun,
+  }, async () => {
     const args = ['node_modules/.bin/strongroom', 'master-key', '--master-key-file', 'my key']
     const { code, stdout, stderr } = await start(process.execPath, ['--import', older, ...args]).exited
     assert.deepEqual({ code, stdout }, { code: 2, stdout: '' })

@@ -5,6 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, test } from 'node:test'
+import { inShortRun } from '../server/test/rig/long-run.ts'
 import { temporaryFolder } from '../server/test/rig/temporary-folder.ts'
 import { notesOf, preparedFiles } from './packing/next-version.ts'
 import { packageFiles } from './packing/package-files.ts'
@@ -86,6 +87,7 @@ const billOf = async (registry: string, time: string): Promise<string> => {
 }
 
 test('the bill of materials has every package that an installation has, and is the same twice (docs/support.md)', {
+  skip: inShortRun,
   timeout: 60_000,
 }, async () => {
   const registry = await InstalledRegistry.start()

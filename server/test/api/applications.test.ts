@@ -4,7 +4,7 @@ import { granted, type TestReply } from '../rig/answers.ts'
 import { newApplication, ownerAndManager } from '../rig/applications.ts'
 import { commitGate } from '../rig/commit-gate.ts'
 import { countCommits } from '../rig/count-commits.ts'
-import { onEveryEngine } from '../rig/every-engine.ts'
+import { onOneEngine } from '../rig/every-engine.ts'
 import { assertAbsent } from '../rig/traces.ts'
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
@@ -294,7 +294,7 @@ const refusedGrants: readonly {
   { name: 'an id chosen by the caller (C6.1)', send: { id: 'x' }, errors: ['id'] },
 ]
 
-onEveryEngine('applications', (vault, aboveStorage) => {
+onOneEngine('applications', 'every store keeps grants as its contract says', (vault, aboveStorage) => {
   const put = (key: string, id: string, body: unknown): Promise<TestReply> =>
     vault().send('PUT', `/applications/${id}`, { key, body })
 

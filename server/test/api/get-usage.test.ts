@@ -5,7 +5,7 @@ import { StoreUnavailableError } from '../../src/store/port.ts'
 import { granted } from '../rig/answers.ts'
 import { ownerAndManager } from '../rig/applications.ts'
 import { commitGate } from '../rig/commit-gate.ts'
-import { onEveryEngine } from '../rig/every-engine.ts'
+import { onOneEngine } from '../rig/every-engine.ts'
 
 const players = {
   ...ownerAndManager,
@@ -26,7 +26,7 @@ const instant = (ms: number): string => new Date(ms).toISOString().replace('Z', 
 const march = Date.parse('2026-03-31T23:59:59.999Z')
 const april = Date.parse('2026-04-01T00:00:00.000Z')
 
-onEveryEngine('get the usage report', vault => {
+onOneEngine('get the usage report', 'every store counts as its contract says', vault => {
   type Keys = Record<keyof typeof players, string>
   const start = async (now = Date.parse('2026-03-01T12:00:00Z')): Promise<Keys> => {
     vault().now = now

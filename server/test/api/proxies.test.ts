@@ -7,7 +7,7 @@ import { findProxy } from '../../src/operations/proxies/find-proxy.ts'
 import type { KnownProxy } from '../../src/operations/vault/vault.ts'
 import { granted, type TestReply } from '../rig/answers.ts'
 import { newApplication, ownerAndManager } from '../rig/applications.ts'
-import { onEveryEngine } from '../rig/every-engine.ts'
+import { onOneEngine } from '../rig/every-engine.ts'
 import { recordsOfTenant } from '../rig/log-records.ts'
 import { secondNode } from '../rig/second-node.ts'
 import { storedRows } from '../rig/stored-rows.ts'
@@ -151,7 +151,7 @@ const refused: readonly { name: string; send: Record<string, unknown>; errors: r
   { name: 'a field that there is not (C6.1)', send: { destinationUrl: 'x' }, errors: ['destinationUrl'] },
 ]
 
-onEveryEngine('proxies', (vault, aboveStorage) => {
+onOneEngine('proxies', 'every store keeps resources as its contract says', (vault, aboveStorage) => {
   const start = async () => {
     const { keys, tenantId } = await vault().tenant({
       ...ownerAndManager,

@@ -3,11 +3,11 @@ import { test } from 'node:test'
 import { StoreUnavailableError } from '../../src/store/port.ts'
 import { newApplication, ownerAndManager } from '../rig/applications.ts'
 import { commitGate } from '../rig/commit-gate.ts'
-import { onEveryEngine } from '../rig/every-engine.ts'
+import { onOneEngine } from '../rig/every-engine.ts'
 import { holdRequest } from '../rig/held-request.ts'
 
 /** A caller's rights are decided when the body has arrived, not when the head has. */
-onEveryEngine('grants that change while a body is arriving', vault => {
+onOneEngine('grants that change while a body is arriving', 'grants are asked for above storage', vault => {
   const searcher = { permissions: ['token:search', 'token:read', 'token:create'] as const }
   const text = { type: 'token', data: 'something' }
 

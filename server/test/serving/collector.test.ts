@@ -8,6 +8,7 @@ import { readTracing } from '../../src/config/tracing-config.ts'
 import { Telemetry } from '../../src/telemetry/telemetry.ts'
 import { totalOf } from '../../src/telemetry/totals.ts'
 import { traceCounters } from '../../src/telemetry/traces.ts'
+import { isLong } from '../rig/long-run.ts'
 import { assertRefused, Site } from '../rig/program.ts'
 import { Scrape } from '../rig/scrape.ts'
 import { freshCall } from './fresh-call.ts'
@@ -78,7 +79,7 @@ describe('traces of a server', { timeout: 120_000 }, () => {
   })
 
   test('a request that its caller traces becomes spans of the same trace: its wait, its operation and in it the commit; they hold nothing of its body and not whose it is (C2.5, docs/watching.md)', async () => {
-    const server = await serveWatched(site, ['--workers', '2'], environment)
+    const server = await serveWatched(site, ['--workers', isLong ? '2' : '1'], environment)
     const made = await site.json('tenant', 'create', '--name', 'Acme')
     const secret = 'the value that nobody may see'
     const create = (flags: string) =>

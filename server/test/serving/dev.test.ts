@@ -215,7 +215,9 @@ describe('strongroom dev', () => {
     assert.equal((await call(keys.base_url, 'POST', '/tokens', stale.api_key, card)).status, 401)
   })
 
-  test('where the keys cannot be saved no tenant is made, so that the next start makes one (C34.4, C34.6)', async () => {
+  test('where the keys cannot be saved no tenant is made, so that the next start makes one (C34.4, C34.6)', {
+    skip: inShortRun,
+  }, async () => {
     await stop(newest)
     for (const name of ['vault.db', 'vault.db-wal', 'vault.db-shm'])
       rmSync(join(home.data, name), { force: true })
