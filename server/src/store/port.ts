@@ -51,7 +51,7 @@ export type Store = StandaloneWrites & {
     sealedBytesMax: number,
   ): Promise<TokensWithTransients | { readonly sealedBytes: number }>
   /** Newest first, ties by id. */
-  listTokens(query: TokenQuery, page: { offset: number; limit: number }, turns?: Turns): Promise<TokenRow[]>
+  listTokens(query: TokenQuery, page: RowsWanted, turns?: Turns): Promise<TokenRow[]>
   countTokens(query: TokenQuery, turns?: Turns): Promise<number>
   /** How many tokens have each term, in the order given. Counting stops at `limit`, and expired tokens are counted. */
   estimateTerms(tenant: number, terms: readonly Uint8Array[], limit: number): Promise<number[]>
@@ -154,6 +154,9 @@ export type Store = StandaloneWrites & {
   time(): Promise<number | undefined>
   close(): Promise<void>
 }
+
+/** With `bytesMax`, the rows end with the one by which the sealed bytes of all reach it. */
+export type RowsWanted = { readonly offset: number; readonly limit: number; readonly bytesMax?: number }
 
 export type TokensWithTransients = { rows: TokenRow[]; transients: TransientRow[] }
 

@@ -12,9 +12,14 @@ export type Attack = {
   /** What may come of its requests beside 2xx, 400, 413 and 503 with Retry-After. */
   readonly also?: readonly string[]
   readonly isTls?: true
+  /** The vault calls another server for it (far-side.ts). */
+  readonly callsOut?: true
   /** Stores what it needs. */
   readonly prepare: (tenant: Tenant) => Promise<Run>
 }
+
+/** Of the attacker's processes, so that they take nothing from the server that they would not take from another machine. */
+export const niceness = 5
 
 export const list = <Item>(length: number, make: (at: number) => Item): Item[] =>
   Array.from({ length }, (_, at) => make(at))

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { certificate } from '../rig/certificates.ts'
 import { Site } from '../rig/program.ts'
 import type { Attack } from './attack.ts'
+import type { FarSide } from './far-side.ts'
 import type { Keys, Order, Report, Sample } from './generator.ts'
 
 type Options = {
@@ -26,6 +27,8 @@ export type Seen = {
   readonly report: Report
   /** Lines of the server's log about workers that ended, and what it ended with itself. */
   readonly ends: readonly string[]
+  /** Of the processor's time during the attack, what programs took that have nothing to do with it. */
+  readonly othersShare: number
 }
 
 /** Code is compiled, and caches are filled. */
@@ -46,15 +49,27 @@ export const carryOutBeside = async (
   const own = certificate('localhost')
   const files = { cert: site.file('cert.pem', own.cert), key: site.file('key.pem', own.key) }
   const tls = attack.isTls ? ['--tls-cert', files.cert, '--tls-key', files.key] : []
-  const server = await site.serve(['--workers', String(workers), ...tls], env)
   const started: ChildProcess[] = []
-  const start = async (order: Omit<Order, 'url'>): Promise<ChildProcess> => {
-    const child = fork(
-      join(import.meta.dirname, 'generator.ts'),
-      [JSON.stringify({ url: server.url, ...order } satisfies Order)],
-      { env: { ...process.env, NODE_EXTRA_CA_CERTS: files.cert } },
-    )
+  const startProcess = (file: string, ...args: readonly string[]): ChildProcess => {
+    const child = fork(join(import.meta.dirname, file), args, {
+      env: { ...process.env, NODE_EXTRA_CA_CERTS: files.cert },
+    })
     started.push(child)
+    return child
+  }
+  const farSide = attack.callsOut ? await nextMessage<FarSide>(startProcess('far-side.ts')) : undefined
+  const outbound =
+    farSide === undefined
+      ? []
+      : [
+          ...['--outbound-ca', site.file('far-side.pem', farSide.ca)],
+          ...['--outbound-dns', farSide.dns],
+          ...['--outbound-allow', `127.0.0.1:${farSide.port}`],
+          ...['--outbound-ports', String(farSide.port)],
+        ]
+  const server = await site.serve(['--workers', String(workers), ...tls, ...outbound], env)
+  const start = async (order: Omit<Order, 'url'>): Promise<ChildProcess> => {
+    const child = startProcess('generator.ts', JSON.stringify({ url: server.url, ...order } satisfies Order))
     await nextMessage(child)
     return child
   }
@@ -78,12 +93,18 @@ export const carryOutBeside = async (
     const calmFrom = Date.now()
     await sleep(calmMs)
     const calmUntil = Date.now()
-    const attacker = await start({ keys: await tenant('Attacker'), attack: attack.name })
+    const attacker = await start({
+      keys: await tenant('Attacker'),
+      attack: attack.name,
+      farUrl: farSide?.url,
+    })
     await sleep(settleMs)
     const attackFrom = Date.now()
+    const before = processorTime()
     attacker.send('begin')
     await sleep(seconds * 1_000)
     attacker.send('stop')
+    const othersShare = othersSince(before)
     const [report] = await Promise.all([nextMessage<Report>(attacker), sleep(afterMs)])
     await sleep(Math.max(0, report.endedAt + afterMs - Date.now()))
     victim.send('stop')
@@ -91,7 +112,7 @@ export const carryOutBeside = async (
     const ends = server.stderr.split('\n').filter(line => /"msg":"(?:a worker|giving up)/.test(line))
     if (server.child.exitCode !== null || server.child.signalCode !== null)
       ends.push(`the server ended: ${server.stderr.slice(-500)}`)
-    return { calmFrom, calmUntil, attackFrom, samples, memory, report, ends }
+    return { calmFrom, calmUntil, attackFrom, samples, memory, report, ends, othersShare }
   } finally {
     clearInterval(looking)
     for (const child of started) child.kill('SIGKILL')
@@ -133,6 +154,32 @@ const family = (pid: number): number[] => {
     return [pid, ...children.filter(text => text !== '').flatMap(text => family(Number(text)))]
   } catch {
     return [pid]
+  }
+}
+
+type ProcessorTime = { readonly all: number; readonly busy: number; readonly ours: number }
+
+/** In ticks of the system, up to now. Programs that ended are those of others. */
+const processorTime = (): ProcessorTime => {
+  const [line = ''] = readFileSync('/proc/stat', 'utf8').split('\n')
+  const ticks = line.split(/ +/).slice(1, 9).map(Number)
+  const all = ticks.reduce((sum, each) => sum + each, 0)
+  const ours = family(process.pid).reduce((sum, pid) => sum + ticksOf(pid), 0)
+  return { all, busy: all - (ticks[3] ?? 0) - (ticks[4] ?? 0), ours }
+}
+
+const othersSince = (before: ProcessorTime): number => {
+  const now = processorTime()
+  return Math.max(0, now.busy - before.busy - (now.ours - before.ours)) / (now.all - before.all)
+}
+
+const ticksOf = (pid: number): number => {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+    return Number(fields[11]) + Number(fields[12])
+  } catch {
+    return 0
   }
 }
 

@@ -11,6 +11,8 @@ export type Tally = Record<string, number>
 /** Not the victim's address: whoever opens thousands of connections per second uses up the ports of his own only. */
 const localAddress = '127.0.0.2'
 const refusedPauseMs = 50
+/** JSON does not hold it. */
+const lastChunk = '\r\n0\r\n\r\n'
 
 /**
  * One connection of the attacker. It is opened when something is sent, and again after it was closed. It keeps no body: a
@@ -23,6 +25,8 @@ export class Connection {
   #socket: Socket | undefined
   #head: Buffer = Buffer.alloc(0)
   #bodyLeft = 0
+  /** The end of what was read of a body in chunks. */
+  #chunked: Buffer | undefined
   #isLast = false
   #outcome = ''
   #due = 0
@@ -100,6 +104,7 @@ export class Connection {
     this.#socket = socket
     this.#head = Buffer.alloc(0)
     this.#bodyLeft = 0
+    this.#chunked = undefined
     this.#isLast = false
     socket.on('data', (chunk: Buffer) => this.#read(chunk))
     socket.on('end', () => socket.destroy())
@@ -126,6 +131,15 @@ export class Connection {
   #read(chunk: Buffer): void {
     let rest = chunk
     while (rest.length > 0) {
+      if (this.#chunked !== undefined) {
+        const seen = Buffer.concat([this.#chunked, rest])
+        const end = seen.indexOf(lastChunk)
+        this.#chunked = end === -1 ? seen.subarray(-lastChunk.length) : undefined
+        if (end === -1) return
+        this.#answered()
+        rest = seen.subarray(end + lastChunk.length)
+        continue
+      }
       const body = Math.min(rest.length, this.#bodyLeft)
       this.#bodyLeft -= body
       rest = rest.subarray(body)
@@ -148,7 +162,8 @@ export class Connection {
     this.#outcome = status === '503' && !/^retry-after:/im.test(head) ? '503 without Retry-After' : status
     this.#isLast = /^connection: close/im.test(head)
     this.#bodyLeft = Number(/^content-length: (\d+)/im.exec(head)?.[1] ?? 0)
-    if (this.#bodyLeft === 0) this.#answered()
+    if (/^transfer-encoding: chunked/im.test(head)) this.#chunked = Buffer.from('\r\n')
+    else if (this.#bodyLeft === 0) this.#answered()
   }
 
   #answered(): void {

@@ -1,16 +1,22 @@
 import { Agent as HttpAgent, request as httpRequest } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
-import { setPriority } from 'node:os'
+import { getPriority, setPriority } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { StarterKeys } from '../../src/cli/starter-applications.ts'
-import type { Attack } from './attack.ts'
+import { type Attack, niceness } from './attack.ts'
 import { attacks } from './attacks.ts'
 import { Connection, type Tally } from './connection.ts'
 import { Tenant } from './tenant.ts'
 
 export type Keys = Omit<StarterKeys, 'base_url'>
 /** To a process of this file: whom it plays, against which server. Without an attack it plays the neighbour. */
-export type Order = { readonly url: string; readonly keys: Keys; readonly attack?: string }
+export type Order = {
+  readonly url: string
+  readonly keys: Keys
+  readonly attack?: string
+  /** A server that the vault may call. */
+  readonly farUrl?: string | undefined
+}
 /** `late`: how late its timer was, which is what the machine adds to what is measured. */
 export type Sample = {
   readonly kind: string
@@ -29,8 +35,6 @@ const everyMs = 25
 /** So that the neighbour has some to every worker. */
 const connectionsKept = 8
 const patienceMs = 5_000
-/** Of the attacker, so that it takes nothing from the server that it would not take from another machine. */
-const niceness = 5
 /** Connections of the attacker that wait for their last answer. */
 const connectionsWaiting = 4
 
@@ -96,9 +100,9 @@ const watch = async ({ url, keys }: Order): Promise<void> => {
 }
 
 /** Prepares the attack, and carries it out from one message to the next. */
-const carryOut = async ({ connections, prepare }: Attack, { url, keys }: Order): Promise<void> => {
-  setPriority(niceness)
-  const run = await prepare(new Tenant(url, keys))
+const carryOut = async ({ connections, prepare }: Attack, { url, keys, farUrl }: Order): Promise<void> => {
+  setPriority(getPriority() + niceness)
+  const run = await prepare(new Tenant(url, keys, farUrl))
   await tell({ isReady: true })
   await told()
   const over = new AbortController()

@@ -12,11 +12,14 @@ type Grants = {
 /** A tenant that an attack is prepared for: its keys, what it stores beforehand, and the bytes of requests. */
 export class Tenant {
   readonly keys: Keys
-  readonly #url: string
+  /** Where the vault may call; ends with a slash. */
+  readonly farUrl: string
+  readonly url: string
 
-  constructor(url: string, keys: Keys) {
-    this.#url = url
+  constructor(url: string, keys: Keys, farUrl = '') {
+    this.url = url
     this.keys = keys
+    this.farUrl = farUrl
   }
 
   /** Must succeed. */
@@ -58,7 +61,7 @@ export class Tenant {
   /** One at a time, and again where the vault says so: preparing is no attack. */
   async #fetch(method: string, path: string, key: string, body: unknown): Promise<Response> {
     for (let attempt = 1; ; attempt++) {
-      const reply = await fetch(this.#url + path, {
+      const reply = await fetch(this.url + path, {
         method,
         headers: { 'svc-api-key': key, ...(body !== undefined && { 'content-type': 'application/json' }) },
         ...(body !== undefined && { body: JSON.stringify(body) }),

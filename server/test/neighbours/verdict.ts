@@ -10,8 +10,9 @@ const answeredShareMin = 0.995
 const memoryMaxMiB = 256
 const calmWithinMs = 1_000
 const outcomesAllowed = /^(?:2\d\d|400|413|503|opened)$/
-/** A generator that is this late itself measures the machine. */
+/** A generator that is this late itself measures the machine, and so does a run that shares it with other programs. */
 const lateMaxMs = 50
+const othersShareMax = 0.05
 
 export const columns = [
   { name: 'name', title: 'attack', width: 20 },
@@ -29,7 +30,7 @@ type Row = Readonly<Record<(typeof columns)[number]['name'], string>>
 
 /** A row of the table. Without complaints, nobody noticed. */
 export const judge = (attack: Attack, seen: Seen): Row => {
-  const { calmFrom, calmUntil, attackFrom, samples, memory, report, ends } = seen
+  const { calmFrom, calmUntil, attackFrom, samples, memory, report, ends, othersShare } = seen
   const { endedAt, tally } = report
   const of = (from: number, until: number, kind?: string): Sample[] =>
     samples.filter(
@@ -77,6 +78,7 @@ export const judge = (attack: Attack, seen: Seen): Row => {
     outcomes: [
       ...Object.entries(tally).map(([outcome, count]) => `${count} × ${outcome}`),
       ...(lateMs > lateMaxMs ? [`generator late by ${ms(lateMs)}`] : []),
+      ...(othersShare > othersShareMax ? [`other programs took ${(othersShare * 100).toFixed(0)} %`] : []),
     ].join(', '),
     complaints: complaints.flatMap(([isFailed, text]) => (isFailed ? [text] : [])).join('; '),
   }

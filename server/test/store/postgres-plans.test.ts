@@ -3,7 +3,13 @@ import { after, before, describe, test } from 'node:test'
 import type { TokenQuery } from '../../src/store/port.ts'
 import { Connection } from '../../src/store/postgres/connection.ts'
 import { numbered, postgresDialect } from '../../src/store/postgres/dialect.ts'
-import { matchHolders, oldestMatches, tokensById } from '../../src/store/postgres/token-reads.ts'
+import {
+  matchHolders,
+  oldestMatches,
+  shortTokenById,
+  shortTokensById,
+  tokensById,
+} from '../../src/store/postgres/token-reads.ts'
 import * as statements from '../../src/store/sql/statements.ts'
 import { countQuery, pageQuery } from '../../src/store/sql/token-query.ts'
 import { databaseOf, settingsOf } from '../rig/postgres-databases.ts'
@@ -73,7 +79,8 @@ describe('how PostgreSQL answers lists and searches', () => {
       })
 
   for (const [name, sql] of Object.entries({
-    tokenById: statements.tokenById,
+    shortTokenById,
+    shortTokensById,
     tokensById,
     oldestMatches,
     matchHolders,

@@ -56,6 +56,23 @@ describe('reads of several tenants (postgres)', () => {
     )
     assert.equal(await others, -1)
   })
+
+  test('a read whose answer this process was too busy to see stays light (C37.2)', async () => {
+    const seenLate = { ...immediate, name: 'seen late' }
+    for (let n = 0; n < 6; n++) {
+      const answer = read(quick, seenLate, n)
+      const until = performance.now() + 2 * lightMs
+      while (performance.now() < until);
+      await answer
+    }
+    await holder.query('SELECT pg_advisory_lock(7)')
+    const waiting = [3, 4, 5].map(tenant => read(tenant, heldUp, tenant))
+    while ((await underWay()) < 3);
+    // Whatever is not light waits for one of these.
+    assert.equal(await read(quick, seenLate, 7), 7)
+    await holder.query('SELECT pg_advisory_unlock(7)')
+    await Promise.all(waiting)
+  })
 })
 
 describe('what a read is expected to take', () => {

@@ -4,6 +4,7 @@ import type { TokenQuery } from '../../store/port.ts'
 import type { TokenRow } from '../../store/rows.ts'
 import { openTokenRow } from '../tokens/token-rows.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
+import { readBatch } from './rows-in-batches.ts'
 import { decisionToShow, type Matches } from './show-tokens.ts'
 
 export type Found = {
@@ -32,8 +33,8 @@ export const findByOpening = async (
   let query = proposed
   let batchRows: number = pace.searchFirstRows
   while (true) {
-    const batch = await vault.store.listTokens(query, { offset: 0, limit: batchRows }, caller.work)
-    for (const row of batch) {
+    const { rows, isCut } = await readBatch(vault, caller, query, { offset: 0, limit: batchRows })
+    for (const row of rows) {
       if (!caller.work.hasTurn) await caller.work.turn()
       opened++
       const token = openTokenRow(row, [], caller.keys)
@@ -41,14 +42,14 @@ export const findByOpening = async (
       if (total >= offset && page.length < limit) page.add(row)
       total++
     }
-    const last = batch.at(-1)
+    const last = rows.at(-1)
     const isFull = stopWhenFull === true && page.length === limit
-    if (last === undefined || batch.length < batchRows || isFull)
+    if (last === undefined || (rows.length < batchRows && !isCut) || isFull)
       return { batches: () => page.batches(), total, opened }
     const after = { createdAt: last.createdAt, id: last.id }
     requireProgress(query.after, after)
     query = { ...proposed, after }
-    batchRows = rowsLike(batch)
+    batchRows = pace.searchBatchRows
   }
 }
 
@@ -81,11 +82,4 @@ class PageRows {
       yield rows
     }
   }
-}
-
-/** How many rows of this size memory may hold at a time. */
-const rowsLike = (batch: readonly TokenRow[]): number => {
-  const bytes = batch.reduce((sum, { sealed }) => sum + sealed.length, 0)
-  const fitting = Math.floor((pace.pageBatchBytes * batch.length) / bytes)
-  return Math.max(1, Math.min(fitting, pace.searchBatchRows))
 }

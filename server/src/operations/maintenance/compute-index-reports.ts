@@ -6,6 +6,7 @@ import { type Instant, isPending, pendingDeadlines } from '../../domain/time/ins
 import { everyType } from '../../domain/tokens/index-terms.ts'
 import type { TokenQuery } from '../../store/port.ts'
 import type { TokenRow } from '../../store/rows.ts'
+import { readBatch } from '../finding/rows-in-batches.ts'
 import { hashGroup, hashTerm } from '../tokens/hash-terms.ts'
 import { openIfWhole } from '../tokens/token-rows.ts'
 import { sealsCounter } from '../vault/counters.ts'
@@ -82,7 +83,7 @@ const advance = async (
   const work = vault.scheduler.background('index-reports')
   for (let examined = 0; ; ) {
     const limit = Math.min(pace.reportBatchRows, rowsMax - examined)
-    const rows = await vault.store.listTokens(query, { offset: 0, limit })
+    const { rows, isCut } = await readBatch(vault, { work }, query, { offset: 0, limit })
     for (const row of rows) {
       if (!work.hasTurn) await work.turn()
       if (stopping?.aborted) return 0
@@ -90,7 +91,7 @@ const advance = async (
     }
     examined += rows.length
     const last = rows.at(-1)
-    if (last === undefined || rows.length < limit) {
+    if (last === undefined || (rows.length < limit && !isCut)) {
       await save(vault, tenant, { report: survey.report(now) })
       await leases.release(tenant.tenantNumber)
       return examined

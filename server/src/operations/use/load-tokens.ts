@@ -8,7 +8,7 @@ import { openTokenRow } from '../tokens/token-rows.ts'
 import type { Caller, Vault } from '../vault/vault.ts'
 
 /** Tokens whose sealed bytes are no more than this are read without asking for memory first. */
-const readAtOnceBytes = 1 << 20
+const readAtOnceBytes = 1 << 17
 
 /**
  * The living tokens among these ids, all of one snapshot, with the transient fields that are still visible. Each is read and opened

@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream'
 import pg from 'pg'
 import type { Columns } from '../columns.ts'
 import { StoreUnavailableError } from '../port.ts'
@@ -18,12 +19,19 @@ export type Statement = {
   readonly values?: readonly unknown[]
   readonly name?: string
   readonly rowMode?: 'array'
+  /** A read that may bring many bytes. */
+  readonly isLong?: boolean
 }
 
 /** How long a server has to close a connection. A silent server never closes it. */
 const leaveMs = 1_000
 /** A connection that could not be opened is not tried again for this long while others are open. */
 const restMs = 500
+/**
+ * This much is read from a server before others get the event loop. Answers are parsed as they come, which takes some 5 ms for a
+ * megabyte, and the loop would go on reading for as long as there is something to read.
+ */
+const readAtOnceBytes = 1 << 18
 /** Bounds how many statements wait on a connection whose server hangs. */
 const inFlightMax = 1_000
 
@@ -148,6 +156,7 @@ export class Connection {
         )
         if (rows[0]?.standby === true) throw new UnfitServerError('the server is a standby')
         if (hosts.length > 1 && !(await this.#failover.accept(client, host))) throw replaced()
+        readInPieces(client.connection.stream)
         await this.#onOpen(client)
         // A takeover closes the connections that are open. This one was not open yet.
         if (this.#failover.isReplaced(client)) throw replaced()
@@ -179,6 +188,17 @@ export class Connection {
 class UnfitServerError extends Error {}
 
 const replaced = (): UnfitServerError => new UnfitServerError('another server took over from this one')
+
+const readInPieces = (stream: Duplex): void => {
+  let bytes = 0
+  stream.on('data', (chunk: Buffer) => {
+    bytes += chunk.length
+    if (bytes < readAtOnceBytes) return
+    bytes = 0
+    stream.pause()
+    setImmediate(() => stream.resume())
+  })
+}
 
 const leave = async (client: pg.Client): Promise<void> => {
   const isSilent = setTimeout(() => client.connection.stream.destroy(), leaveMs)

@@ -3,10 +3,12 @@
  * this is longer than a slice.
  */
 export const lightMs = 10
-/** What is expected of a read whose statement is not known: it may be anything. */
-const unknownMs = 2 * lightMs
+/** What is expected of a read that may be anything. */
+export const unknownMs = 2 * lightMs
 /** A read is never free. */
 const leastMs = 0.05
+/** How often it is noted that the event loop goes round, at most. */
+const roundMs = 2
 /** How many statements, and how many tenants with slow reads, are remembered. */
 const rememberedMax = 10_000
 
@@ -42,6 +44,36 @@ export class ReadCosts {
     const slow = new Map<string, number>()
     remember(this.#slow, tenant, slow)
     return slow
+  }
+}
+
+/**
+ * How long the server took, as far as can be told on a busy machine: an answer is seen once the event loop comes round to it, and
+ * may have been there since the round before. Runs while reads are under way.
+ */
+export class ReadTimer {
+  #rounds: NodeJS.Timeout | undefined
+  #last = Number.NEGATIVE_INFINITY
+  #before = Number.NEGATIVE_INFINITY
+
+  /** `isNeeded` is asked in each round. */
+  start(isNeeded: () => boolean): void {
+    this.#rounds ??= setInterval(() => {
+      this.#before = this.#last
+      this.#last = performance.now()
+      if (!isNeeded()) this.stop()
+    }, roundMs).unref()
+  }
+
+  stop(): void {
+    clearInterval(this.#rounds)
+    this.#rounds = undefined
+  }
+
+  /** For an answer that is seen now. */
+  since(begun: number): number {
+    const ms = performance.now() - begun
+    return ms <= lightMs ? ms : Math.max(0, this.#before - begun)
   }
 }
 

@@ -5,7 +5,7 @@ import { StoreOverloadedError } from '../port.ts'
 import type { ConnectionSettings } from './client-config.ts'
 import { Connection, type QueryAnswer, type Statement } from './connection.ts'
 import { endsConnection, unavailable } from './failures.ts'
-import { lightMs, ReadCosts } from './read-costs.ts'
+import { lightMs, ReadCosts, ReadTimer, unknownMs } from './read-costs.ts'
 
 type Read = ReadOptions & {
   readonly tenant: number
@@ -57,6 +57,8 @@ export class ReadPool {
   readonly #spare: readonly Connection[]
   readonly #waiting = new FairQueue<Read>()
   readonly #costs = new ReadCosts()
+  readonly #timer = new ReadTimer()
+  readonly #isBusy = () => this.#lines.some(({ reads }) => reads > 0)
   /** How many reads of a tenant are alone on a connection. */
   readonly #alone = new Map<number, number>()
   readonly #full = { has: (tenant: number) => (this.#alone.get(tenant) ?? 0) >= this.#aloneOfTenantMax }
@@ -91,7 +93,7 @@ export class ReadPool {
     if (this.#waiting.length >= waitingMax && this.#waiting.weightOf(tenant) > 0)
       return Promise.reject(new StoreOverloadedError())
     const { promise, resolve, reject } = Promise.withResolvers<QueryAnswer<unknown>>()
-    const costMs = this.#costs.expected(tenant, kind)
+    const costMs = Math.max(this.#costs.expected(tenant, kind), statement.isLong ? unknownMs : 0)
     const since = performance.now()
     const read = { tenant, statement, kind, costMs, since, resolve, reject, ...(check && { check }) }
     this.#waiting.add(tenant, read, costMs)
@@ -107,6 +109,7 @@ export class ReadPool {
   async close(): Promise<void> {
     await Promise.all(this.#lines.map(({ connection }) => connection.close()))
     clearInterval(this.#expiry)
+    this.#timer.stop()
   }
 
   #sendNext(): void {
@@ -130,15 +133,15 @@ export class ReadPool {
     const isAlone = costMs > lightMs
     const loadMs = isAlone ? roomMs : costMs
     const wasOpen = line.connection.isOpen
+    this.#timer.start(this.#isBusy)
     if (line.reads === 0) line.busySince = performance.now()
     line.reads++
     line.loadMs += loadMs
     if (isAlone) this.#countAlone(tenant, 1)
     try {
       read.resolve(await this.#ask(line.connection, read))
-      const now = performance.now()
-      if (wasOpen) this.#costs.learn(tenant, kind, now - line.busySince)
-      line.busySince = now
+      if (wasOpen) this.#costs.learn(tenant, kind, this.#timer.since(line.busySince))
+      line.busySince = performance.now()
     } catch (error) {
       read.reject(error)
     }

@@ -18,16 +18,24 @@ export type SendRead = <Row>(
 export type ReadingSide = Reading<List> & {
   readonly send: SendRead
   /** Rows as the driver returns them: by column name or, which costs less, as lists of values. */
-  readonly ask: <Row>(sql: string, values: readonly Asked[], rowMode?: 'array') => Promise<readonly Row[]>
+  readonly ask: <Row>(
+    sql: string,
+    values: readonly Asked[],
+    options?: Pick<Statement, 'rowMode' | 'isLong'>,
+  ) => Promise<readonly Row[]>
 }
 
 export const readingSide = (send: SendRead): ReadingSide => {
   const nameOf = statementNames()
-  const ask: ReadingSide['ask'] = async <Row>(sql: string, values: readonly Asked[], rowMode?: 'array') => {
+  const ask: ReadingSide['ask'] = async <Row>(
+    sql: string,
+    values: readonly Asked[],
+    options?: Pick<Statement, 'rowMode' | 'isLong'>,
+  ) => {
     const asked = values.map(toStorable)
     const { tenantAt, isOnShard, ...named } = nameOf(sql)
     const tenant = tenantAt === undefined ? noTenant : Number(asked[tenantAt])
-    const statement = { ...named, values: asked, ...(rowMode && { rowMode }) }
+    const statement = { ...named, values: asked, ...options }
     const { rows } = await send<Row>(tenant, statement, isOnShard)
     return rows
   }
@@ -38,7 +46,8 @@ export const readingSide = (send: SendRead): ReadingSide => {
     ask,
     rows,
     row: async (...asked) => (await rows(...asked))[0],
-    tokens: async (sql, values) => (await ask<columns.Value[]>(sql, values, 'array')).map(columns.tokenRow),
+    tokens: async (sql, values) =>
+      (await ask<columns.Value[]>(sql, values, { rowMode: 'array' })).map(columns.tokenRow),
   }
 }
 

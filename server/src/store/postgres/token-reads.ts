@@ -4,50 +4,77 @@ import type { TokenRow } from '../rows.ts'
 import * as statements from '../sql/statements.ts'
 import { countQuery, pageQuery } from '../sql/token-query.ts'
 import type { Match } from '../write-set.ts'
-import { postgresDialect } from './dialect.ts'
+import { fewBytesMax, postgresDialect, shortBytesMax, shortColumns } from './dialect.ts'
 import { GatheredReads } from './gathered-reads.ts'
 import type { ReadingSide } from './reading-side.ts'
 
-export const tokenReads = ({ send, ask, row, rows, tokens }: ReadingSide) => {
-  const byId = new GatheredReads<string, TokenRow>(async (tenant, ids) => {
+export const tokenReads = ({ send, ask, row, rows }: ReadingSide) => {
+  const list = (sql: string, values: Parameters<typeof ask>[1]): Promise<readonly columns.Value[][]> =>
+    ask<columns.Value[]>(sql, values, { rowMode: 'array' })
+
+  /** Rows that came without their sealed bytes are read again, where nobody's short read waits behind them (read-pool.ts). */
+  const whole = async (tenant: number, found: readonly columns.Value[][]): Promise<TokenRow[]> => {
+    const long = found.filter(isWithoutBytes).map(([, id]) => String(id))
+    if (long.length === 0) return found.map(columns.tokenRow)
+    const read = await ask<columns.Value[]>(tokensById, [tenant, long], { rowMode: 'array', isLong: true })
+    const byId = new Map(read.map(values => [values[1], values]))
+    // One that is gone by now is left out.
+    return found.flatMap((values): TokenRow[] => {
+      const row = isWithoutBytes(values) ? byId.get(values[1]) : values
+      return row === undefined ? [] : [columns.tokenRow(row)]
+    })
+  }
+  const wholeOne = async (
+    tenant: number,
+    reading: Promise<columns.Value[] | undefined>,
+  ): Promise<TokenRow | undefined> => {
+    const found = await reading
+    if (found === undefined) return undefined
+    return isWithoutBytes(found) ? (await whole(tenant, [found]))[0] : columns.tokenRow(found)
+  }
+
+  const byId = new GatheredReads<string, columns.Value[]>(async (tenant, ids) => {
     const [only] = ids
-    if (only !== undefined && ids.length === 1) return tokens(statements.tokenById, [tenant, only])
-    const found = await tokens(tokensById, [tenant, ids])
-    const rowOf = new Map(found.map(token => [token.id, token]))
+    if (only !== undefined && ids.length === 1) return list(shortTokenById, [tenant, only])
+    const found = await list(shortTokensById, [tenant, ids])
+    const rowOf = new Map(found.map(token => [token[1], token]))
     // A row that nobody asked for is not hidden: whoever opens a row requires its id to be the one that was asked for.
-    const stray = found.find(({ id }) => !ids.includes(id))
+    const stray = found.find(([, id]) => !ids.includes(String(id)))
     return ids.map(id => rowOf.get(id) ?? stray)
   })
 
   const holders = new GatheredReads<Match, string>(async (tenant, matches) => {
-    const found = await ask<columns.Value[]>(matchHolders, [...listsOf(matches), tenant], 'array')
+    const found = await list(matchHolders, [...listsOf(matches), tenant])
     return inPlaces(matches.length, found, ([, id]) => String(id))
   })
 
-  const oldest = new GatheredReads<DatedMatch, TokenRow>(async (tenant, asked) => {
+  const oldest = new GatheredReads<DatedMatch, columns.Value[]>(async (tenant, asked) => {
     const values = [...listsOf(asked), asked.map(({ now }) => String(now)), tenant, tenant]
-    const found = await ask<columns.Value[]>(oldestMatches, values, 'array')
-    return inPlaces(asked.length, found, ([, ...token]) => columns.tokenRow(token))
+    const found = await list(oldestMatches, values)
+    return inPlaces(asked.length, found, ([, ...token]) => token)
   })
 
   return {
-    getToken: (tenant, id) => byId.read(tenant, id),
+    getToken: (tenant, id) => wholeOne(tenant, byId.read(tenant, id)),
     findMatchHolder: (tenant, match) => holders.read(tenant, match),
-    findOldestMatch: (tenant, match, now) => oldest.read(tenant, { ...match, now }),
+    findOldestMatch: (tenant, match, now) => wholeOne(tenant, oldest.read(tenant, { ...match, now })),
 
     getTokens: async (tenant, ids) =>
-      withTransients(await ask<columns.Value[]>(tokensWithTransients, [tenant, ids, tenant, ids], 'array')),
+      withTransients(
+        await ask<columns.Value[]>(tokensWithTransients, [tenant, ids, tenant, ids], { rowMode: 'array' }),
+      ),
 
     getTokensUpTo: async (tenant, ids, sealedBytesMax) => {
       const asked = [sealedBytesMax, tenant, ids, tenant, ids]
-      const found = await ask<columns.Value[]>(tokensUpTo, asked, 'array')
+      const isLong = sealedBytesMax > shortBytesMax
+      const found = await ask<columns.Value[]>(tokensUpTo, asked, { rowMode: 'array', isLong })
       const total = Number(found.find(values => !isTransient(values))?.at(-1) ?? 0)
       return total > sealedBytesMax ? { sealedBytes: total } : withTransients(found)
     },
 
-    listTokens: (query, page) => {
+    listTokens: async (query, page) => {
       const { sql, values } = pageQuery(query, page, postgresDialect)
-      return tokens(sql, values)
+      return whole(query.tenant, await list(sql, values))
     },
 
     countTokens: async query => {
@@ -93,6 +120,11 @@ const inPlaces = <Found>(
   return found
 }
 
+const isWithoutBytes = (values: readonly columns.Value[]): boolean => values.at(-1) === null
+
+const fewColumns = shortColumns('octet_length(k.sealed)', fewBytesMax)
+export const shortTokenById = `SELECT ${fewColumns} FROM tokens k WHERE k.tenant = ? AND k.token_id = ?`
+export const shortTokensById = `SELECT ${fewColumns} FROM tokens k WHERE k.tenant = ? AND k.token_id = ANY (?)`
 export const tokensById = `SELECT ${statements.tokenColumns} FROM tokens k WHERE k.tenant = ? AND k.token_id = ANY (?)`
 
 /** OFFSET 0 is a fence (dialect.ts): each match stays a look-up. */
@@ -102,7 +134,7 @@ export const matchHolders = `
     WHERE tenant = ? AND term = asked.term AND tag = asked.tag OFFSET 0) m`
 
 export const oldestMatches = `
-  SELECT asked.place, ${statements.tokenColumns}
+  SELECT asked.place, ${fewColumns}
   FROM unnest(?::bytea[], ?::bytea[], ?::bigint[]) WITH ORDINALITY asked(term, tag, now, place)
   CROSS JOIN LATERAL (SELECT created_at, token_id FROM terms
     WHERE tenant = ? AND term = asked.term AND tag = asked.tag AND (expires_at IS NULL OR expires_at > asked.now)

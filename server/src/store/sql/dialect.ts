@@ -9,8 +9,11 @@ export const limited = 'LIMIT ? + 0'
 
 /** Where the shared SQL differs between engines. */
 export type Dialect<List = never> = {
-  /** The token rows for what a query finds (created_at, token_id), newest first, ties by id; one look-up for each. */
-  readonly rowsFound: (tenant: number, found: Sql<List>) => Sql<List>
+  /**
+   * The token rows for what a query finds (created_at, token_id), newest first, ties by id; one look-up for each. An engine that sends
+   * rows over a network ends them by `bytesMax` itself.
+   */
+  readonly rowsFound: (tenant: number, found: Sql<List>, bytesMax?: number) => Sql<List>
   /** Ends each EXISTS of a SELECT that has this many of them, so that the planner keeps a look-up per row and does not make it a join. */
   readonly perRow: (lookUps: number) => string
   /** Ends a sorted subquery that has no limit, so that the engine keeps its order. */

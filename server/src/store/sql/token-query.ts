@@ -1,5 +1,5 @@
 import type { ListPosition } from '../../domain/tokens/list-position.ts'
-import type { TokenBranch, TokenQuery } from '../port.ts'
+import type { RowsWanted, TokenBranch, TokenQuery } from '../port.ts'
 import { type Dialect, limited, type Sql } from './dialect.ts'
 import { among, hasOneOf, isBetween, isWithin, join, mayHave, not, rowHas } from './token-conditions.ts'
 
@@ -9,14 +9,12 @@ export type SliceQuery = TokenQuery & { readonly upTo?: ListPosition }
 /** Token rows, newest first, ties by id; only the rows of the page are fetched. */
 export const pageQuery = <List>(
   query: SliceQuery,
-  { offset, limit }: { offset: number; limit: number },
+  { offset, limit, bytesMax }: RowsWanted,
   dialect: Dialect<List>,
 ): Sql<List> => {
   const { sql, values } = indexQuery(query, dialect)
-  return dialect.rowsFound(query.tenant, {
-    sql: `${sql} ${inListOrder} ${limited} OFFSET ?`,
-    values: [...values, limit, offset],
-  })
+  const found = { sql: `${sql} ${inListOrder} ${limited} OFFSET ?`, values: [...values, limit, offset] }
+  return dialect.rowsFound(query.tenant, found, bytesMax)
 }
 
 /** Sorted although it only counts: engines then merge the arms instead of gathering all matches to drop repetitions. */

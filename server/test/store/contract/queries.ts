@@ -364,6 +364,32 @@ export const queryContract = (open: OpenStore): void => {
       assert.deepEqual(names(found), ['b'])
     })
 
+    test('a read ends with the row that fills it, long rows and short ones alike (C37)', async () => {
+      const tenant = await rig.newTenant()
+      const lengths = { a: 10, b: 40_000, c: 10, d: 30_000, e: 20 }
+      for (const [id, length] of Object.entries(lengths)) {
+        const row = tokenRow(tenant, id, { sealed: new Uint8Array(length) })
+        await rig.write(insertion(tenant, [{ row, terms: [red, blue] }]))
+      }
+      for (const groups of [[[red]], [[red], [blue]]]) {
+        const query = { tenant, groups, now: 0 }
+        const found = async (bytesMax: number, offset = 0): Promise<string> =>
+          names(await rig.store.listTokens(query, { offset, limit: 9, bytesMax })).join('')
+        const all = await found(1_000_000)
+        assert.equal(all.length, 5)
+        for (let offset = 0; offset < 5; offset++)
+          for (const bytesMax of [1, 10, 11, 30, 40_010, 40_011, 70_020]) {
+            let bytes = 0
+            const fitting = [...all.slice(offset)].filter(id => {
+              const isWanted = bytes < bytesMax
+              bytes += lengths[id as keyof typeof lengths]
+              return isWanted
+            })
+            assert.equal(await found(bytesMax, offset), fitting.join(''))
+          }
+      }
+    })
+
     test('whole rows come back, and a page past the end or of zero length is empty (C24.3)', async () => {
       const tenant = await rig.newTenant()
       const row = tokenRow(tenant, 'whole', { modifiedAt: 1, modifiedBy: 'm', expiresAt: 9_000 })

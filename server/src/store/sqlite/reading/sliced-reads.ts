@@ -1,12 +1,12 @@
 import { setImmediate as nextIteration } from 'node:timers/promises'
 import { type ListPosition, requireProgress } from '../../../domain/tokens/list-position.ts'
-import type { TokenQuery, Turns } from '../../port.ts'
+import type { RowsWanted, TokenQuery, Turns } from '../../port.ts'
 import type { TokenRow } from '../../rows.ts'
 import { hasConditions, lookUpsOf, type SliceQuery, startsOf } from '../../sql/token-query.ts'
 
 /** The short reads that slicing needs from storage. */
 export type SliceReads = {
-  list(query: SliceQuery, page: { offset: number; limit: number }): TokenRow[]
+  list(query: SliceQuery, page: RowsWanted): TokenRow[]
   count(query: SliceQuery): number
   /** Where this many index entries from each start of the query end; undefined if that is the end of the index. */
   end(query: TokenQuery, entries: number): ListPosition | undefined
@@ -57,21 +57,28 @@ export const countInSlices = async (query: TokenQuery, reads: SliceReads, turns?
 /** If every entry is part of the answer, a page is a single read. */
 export const listInSlices = async (
   query: TokenQuery,
-  { offset, limit }: { offset: number; limit: number },
+  { offset, limit, bytesMax = Number.POSITIVE_INFINITY }: RowsWanted,
   reads: SliceReads,
   turns?: Turns,
 ): Promise<TokenRow[]> => {
-  if (!hasConditions(query)) return reads.list(query, { offset, limit })
+  if (!hasConditions(query)) return reads.list(query, { offset, limit, bytesMax })
   const rows: TokenRow[] = []
+  let bytes = 0
   let skip = offset
   for await (const slice of slices(query, reads, turns)) {
     const before = skip === 0 ? 0 : reads.count(slice)
     if (skip > 0 && before <= skip) skip -= before
     else {
-      rows.push(...reads.list(slice, { offset: skip, limit: limit - rows.length }))
+      const found = reads.list(slice, {
+        offset: skip,
+        limit: limit - rows.length,
+        bytesMax: bytesMax - bytes,
+      })
+      for (const { sealed } of found) bytes += sealed.length
+      rows.push(...found)
       skip = 0
     }
-    if (rows.length >= limit) break
+    if (rows.length >= limit || bytes >= bytesMax) break
   }
   return rows
 }

@@ -128,8 +128,13 @@ type TokenReader = {
   one(tenant: number, id: string): TokenRow | undefined
   /** Reads none of them: SQLite knows the length of a value from the head of its row. */
   sealedBytesOf(tenant: number, ids: readonly string[]): number
-  /** For a statement built by the dialect's `rowsFound`. */
-  found(tenant: number, statement: ReadStatement, values: readonly SQLInputValue[]): TokenRow[]
+  /** For a statement built by the dialect's `rowsFound`. Ends with the row by which the sealed bytes reach `bytesMax`. */
+  found(
+    tenant: number,
+    statement: ReadStatement,
+    values: readonly SQLInputValue[],
+    bytesMax?: number,
+  ): TokenRow[]
 }
 
 const tokenReader = (database: DatabaseSync): TokenReader => {
@@ -154,21 +159,26 @@ const tokenReader = (database: DatabaseSync): TokenReader => {
     },
     sealedBytesOf: (tenant, ids) =>
       ids.reduce((sum, id) => sum + Number(lengthById.array(tenant, id)?.[0] ?? 0), 0),
-    found: (tenant, statement, values) =>
-      statement
-        .arrays(...values)
-        .map(row => {
-          const missing = row.at(-1)
-          return missing === null ? columns.tokenRow(row) : oneById(tenant, String(missing))
-        })
-        .filter(row => row !== undefined),
+    found: (tenant, statement, asked, bytesMax = Number.POSITIVE_INFINITY) => {
+      const rows: TokenRow[] = []
+      let bytes = 0
+      for (const values of statement.arrays(...asked)) {
+        const missing = values.at(-1)
+        const row = missing === null ? columns.tokenRow(values) : oneById(tenant, String(missing))
+        if (row === undefined) continue
+        rows.push(row)
+        bytes += row.sealed.length
+        if (bytes >= bytesMax) break
+      }
+      return rows
+    },
   }
 }
 
 const sliceReads = ({ prepared, atOneMoment }: ReadingSide, tokens: TokenReader): SliceReads => ({
   list: (query, page) => {
     const { sql, values } = pageQuery(query, page, sqliteDialect)
-    return atOneMoment(() => tokens.found(query.tenant, prepared(sql), values))
+    return atOneMoment(() => tokens.found(query.tenant, prepared(sql), values, page.bytesMax))
   },
   count: query => {
     const { sql, values } = countQuery(query, sqliteDialect)
