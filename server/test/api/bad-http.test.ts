@@ -6,7 +6,7 @@ import { limits } from '../../src/domain/limits.ts'
 import type { TestReply } from '../rig/answers.ts'
 import { onSqliteAlone } from '../rig/every-engine.ts'
 import { heldBytes } from '../rig/held-bytes.ts'
-import { isLong } from '../rig/long-run.ts'
+import { inShortRun, isLong } from '../rig/long-run.ts'
 import { sendRaw } from '../rig/raw-http.ts'
 import { countTokens } from '../rig/scenario.ts'
 import { owner } from '../rig/test-vault.ts'
@@ -378,7 +378,9 @@ onSqliteAlone('bodies of many megabytes', 'refused before storage is asked', vau
       paths: isLong ? ['POST /tokens', 'PATCH /tokens/unknown'] : ['POST /tokens'],
     },
   ])
-    test(`bodies sent ${name} are 413 and are not held in memory (C8.2, C2.19)`, async () => {
+    test(`bodies sent ${name} are 413 and are not held in memory (C8.2, C2.19)`, {
+      skip: name === 'with a Content-Length' && inShortRun,
+    }, async () => {
       const { keys } = await vault().tenant({ owner })
       const send = (line: string, key: string, megabytes = 64) => {
         const type = line.startsWith('PATCH') ? 'application/merge-patch+json' : 'application/json'

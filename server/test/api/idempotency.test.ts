@@ -615,31 +615,33 @@ onEveryEngine('idempotent retries', (vault, aboveStorage) => {
     }
   })
 
-  test('a revoked or expired API key gets no replay (C33.2)', async () => {
-    const { keys, application, apiKey } = await start()
-    const key = newKey()
-    granted(await create(apiKey, key))
-    const [{ id }] = granted(await vault().get(`/applications/${application}/keys`, keys.manager))
-    const expires_at = new Date(vault().now + hour).toISOString()
-    const soon = granted(
-      await vault().post(`/applications/${application}/keys`, keys.manager, { expires_at }),
-    ).key
-    granted(await vault().delete(`/applications/${application}/keys/${id}`, keys.manager))
-    assert.equal((await create(apiKey, key)).status, 401)
-    assert.equal(replayed(await create(soon, key)), true, 'another key of the application does')
-    vault().now += hour
-    assert.equal((await create(soon, key)).status, 401)
-  })
+  aboveStorage(() => {
+    test('a revoked or expired API key gets no replay (C33.2)', async () => {
+      const { keys, application, apiKey } = await start()
+      const key = newKey()
+      granted(await create(apiKey, key))
+      const [{ id }] = granted(await vault().get(`/applications/${application}/keys`, keys.manager))
+      const expires_at = new Date(vault().now + hour).toISOString()
+      const soon = granted(
+        await vault().post(`/applications/${application}/keys`, keys.manager, { expires_at }),
+      ).key
+      granted(await vault().delete(`/applications/${application}/keys/${id}`, keys.manager))
+      assert.equal((await create(apiKey, key)).status, 401)
+      assert.equal(replayed(await create(soon, key)), true, 'another key of the application does')
+      vault().now += hour
+      assert.equal((await create(soon, key)).status, 401)
+    })
 
-  test('a caller whose permission was taken away gets no replay (C33.2)', async () => {
-    const { keys, application, apiKey } = await start()
-    const key = newKey()
-    granted(await create(apiKey, key))
-    const body = { name: 'x', permissions: ['token:update'] }
-    granted(await vault().send('PUT', `/applications/${application}`, { key: keys.manager, body }))
-    const refused = await create(apiKey, key)
-    assert.equal(refused.status, 403)
-    assert.equal(refused.headers.get('idempotent-replayed'), null)
+    test('a caller whose permission was taken away gets no replay (C33.2)', async () => {
+      const { keys, application, apiKey } = await start()
+      const key = newKey()
+      granted(await create(apiKey, key))
+      const body = { name: 'x', permissions: ['token:update'] }
+      granted(await vault().send('PUT', `/applications/${application}`, { key: keys.manager, body }))
+      const refused = await create(apiKey, key)
+      assert.equal(refused.status, 403)
+      assert.equal(refused.headers.get('idempotent-replayed'), null)
+    })
   })
 
   test('kept answers are sealed and hold no data, no cvc and no key (C33.8, C33.9, C12.2)', async () => {
@@ -700,40 +702,42 @@ onEveryEngine('idempotent retries', (vault, aboveStorage) => {
       assertAbsent({ answer: retry.text }, [shown])
     })
 
-  test('when storage fails, there is neither a change nor a result (C33.5, C2.23)', async () => {
-    const world = await start()
-    for (const { name, who, request } of changes) {
-      const asked = request(world)
-      const key = newKey()
-      const state = await stateOf(world)
-      const { commit } = vault().store
-      vault().store.commit = () => Promise.reject(new StoreUnavailableError('down'))
-      const failed = await send(world.keys[who], asked, key)
-      assert.deepEqual([failed.status, failed.headers.get('retry-after')], [503, '1'], name)
-      vault().store.commit = commit
-      assert.deepEqual(await stateOf(world), state, name)
-      const next = await send(world.keys[who], asked, key)
-      granted(next)
-      assert.equal(replayed(next), false, name)
-    }
-  })
-
-  test('the change and its result are one write set (C33.5)', async () => {
-    const world = await start()
-    for (const { name, who, request } of changes) {
-      const { commit } = vault().store
-      const kinds: string[][] = []
-      vault().store.commit = set => {
-        // Records of other requests may be stored meanwhile.
-        if (changesContent(set)) kinds.push([...set.guarded, ...set.effects].map(({ kind }) => kind))
-        return commit(set)
+  aboveStorage(() => {
+    test('when storage fails, there is neither a change nor a result (C33.5, C2.23)', async () => {
+      const world = await start()
+      for (const { name, who, request } of changes) {
+        const asked = request(world)
+        const key = newKey()
+        const state = await stateOf(world)
+        const { commit } = vault().store
+        vault().store.commit = () => Promise.reject(new StoreUnavailableError('down'))
+        const failed = await send(world.keys[who], asked, key)
+        assert.deepEqual([failed.status, failed.headers.get('retry-after')], [503, '1'], name)
+        vault().store.commit = commit
+        assert.deepEqual(await stateOf(world), state, name)
+        const next = await send(world.keys[who], asked, key)
+        granted(next)
+        assert.equal(replayed(next), false, name)
       }
-      granted(await send(world.keys[who], request(world), newKey()))
-      vault().store.commit = commit
-      assert.equal(kinds.length, 1, name)
-      assert.ok(kinds[0]?.includes('keepResult'), name)
-      if (name !== 'tokenize of nothing') assert.ok((kinds[0]?.length ?? 0) > 1, name)
-    }
+    })
+
+    test('the change and its result are one write set (C33.5)', async () => {
+      const world = await start()
+      for (const { name, who, request } of changes) {
+        const { commit } = vault().store
+        const kinds: string[][] = []
+        vault().store.commit = set => {
+          // Records of other requests may be stored meanwhile.
+          if (changesContent(set)) kinds.push([...set.guarded, ...set.effects].map(({ kind }) => kind))
+          return commit(set)
+        }
+        granted(await send(world.keys[who], request(world), newKey()))
+        vault().store.commit = commit
+        assert.equal(kinds.length, 1, name)
+        assert.ok(kinds[0]?.includes('keepResult'), name)
+        if (name !== 'tokenize of nothing') assert.ok((kinds[0]?.length ?? 0) > 1, name)
+      }
+    })
   })
 
   test('when another request wins at storage, the loser writes nothing and is told to wait (C33.4, C33.5)', async context => {

@@ -36,16 +36,8 @@ const lines = [
   'completion bash',
 ]
 
-/** Those that leave nothing behind but what they wrote: no lock, no server that has to hear of it, no file. */
-const simple = [
-  'tenant list',
-  'tenant update',
-  'app grant',
-  'app list',
-  'key list',
-  'logs list',
-  'logs export',
-]
+/** Nothing about how these end is particular to them. */
+const simple = ['tenant list', 'tenant update', 'app ', 'key ', 'master-key ', 'logs ', 'completion']
 
 describe('every command, in a process of its own', () => {
   let site: Site

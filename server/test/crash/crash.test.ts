@@ -9,8 +9,13 @@ describe('a vault that is killed', () => {
     { engine: 'sqlite', nodes: 1, seed: 51, plans: ['after-commit', 'after-commit', 'in-sweeper'] },
     { engine: 'postgres', nodes: 3, seed: 9, plans: ['node-then-database'] },
   ] as const)
-    test(`has every write it answered, exactly once, and no other write in part (${engine}) (C23.5, C27.1, C32.3, C33.5, C33.6)`, () =>
-      crashRun({ engine, nodes, workers: 1, seed, plans, rounds: plans.length }))
+    test(
+      `has every write it answered, exactly once, and no other write in part (${engine}) (C23.5, C27.1, C32.3, C33.5, C33.6)`,
+      {
+        skip: engine === 'postgres' && inShortRun,
+      },
+      () => crashRun({ engine, nodes, workers: 1, seed, plans, rounds: plans.length }),
+    )
 
   test(
     'finds by itself the standby that took over, stays with it when the former primary is back, and neither loses nor repeats anything (postgres) (C2.23, C27.1, C33.5, C33.6)',

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { shellWord } from '../../src/domain/text/terminal.ts'
-import { isLong } from '../rig/long-run.ts'
+import { inShortRun, isLong } from '../rig/long-run.ts'
 import { call, mainFile, Program, Site } from '../rig/program.ts'
 import { assertAbsent } from '../rig/traces.ts'
 import { outcome } from './flight.ts'
@@ -50,7 +50,9 @@ describe('SIGUSR1 and SIGUSR2, as log rotation sends them', { timeout: 120_000 }
     await signalled(server, [server.pid, ...workers], server.url)
   })
 
-  test('open no debugger and end nothing: dev (C34.1)', async () => {
+  test('open no debugger and end nothing: dev (C34.1)', {
+    skip: inShortRun,
+  }, async () => {
     const program = site.start(['dev', '--port', '0', '--data', join(site.path, 'dev')])
     const line = await program.line('stdout', text => text.startsWith('Strongroom answers at '))
     await signalled(program, [program.pid], line.split(/[ ,]/)[3] ?? '')

@@ -237,6 +237,7 @@ describe('serve with workers, of which one is replaced', { timeout: 120_000 }, (
     server.line('stderr', line => line.includes('"worker":2,"msg":"ready"'), 2)
 
   test('it serves the same vault with the same settings, whatever the config file says by then (C35.4)', {
+    skip: inShortRun,
     timeout: 40_000,
   }, async () => {
     const other = join(site.path, 'other')
@@ -286,7 +287,9 @@ describe('serve with workers of which one fails', { timeout: 120_000 }, () => {
     NODE_OPTIONS: `--import ${site.file(`${name}.mjs`, code)}`,
   })
 
-  test('one that cannot start is tried again while the first answers (C35.1)', async () => {
+  test('one that cannot start is tried again while the first answers (C35.1)', {
+    skip: inShortRun,
+  }, async () => {
     const failsOnce = meeting(
       'fails-once',
       `import { existsSync, writeFileSync } from 'node:fs'
@@ -522,6 +525,7 @@ describe('serve with workers, shared settings', { timeout: 120_000 }, () => {
   })
 
   test('a worker that was starting at SIGHUP is not ended by it, and renews its certificate once it answers (C35.1)', {
+    skip: inShortRun,
     timeout: 40_000,
   }, async () => {
     const renewed = (line: string): boolean => line.includes('"worker":2,"msg":"TLS certificates renewed"')
