@@ -120,6 +120,11 @@ export const tenantRow = (row: Columns): TenantRow => ({
   sealed: bytes(row.sealed),
 })
 
+export const resourceOwner = (row: Columns): Pick<TenantRow, 'tenant' | 'revision'> => ({
+  tenant: integer(row.tenant),
+  revision: integer(row.revision),
+})
+
 export const applicationRow = (row: Columns): ApplicationRow => ({
   tenant: integer(row.tenant),
   id: text(row.application_id),

@@ -136,8 +136,8 @@ export type Store = StandaloneWrites & {
   findApiKey(hash: Uint8Array, now: number): Promise<ApiKeyRow | undefined>
   listResources(tenant: number): Promise<ResourceRow[]>
   findResource(kind: ResourceKind, hash: Uint8Array): Promise<ResourceRow | undefined>
-  /** The tenants that have a resource of this kind, by number. */
-  listResourceOwners(kind: ResourceKind): Promise<number[]>
+  /** The tenants that have a resource of this kind, by number. What a tenant has changes only with its revision. */
+  listResourceOwners(kind: ResourceKind): Promise<Pick<TenantRow, 'tenant' | 'revision'>[]>
   /** When the next API key expires after `now`, and how many do until `soon`. */
   keyExpiries(
     now: number,

@@ -539,6 +539,36 @@ for (const engine of engines)
       assert.ok(done)
     })
 
+    test('a change of grants reads the webhooks of its own tenant again, and those of no other (E4.7)', async () => {
+      const neighbour = await vault.tenant(ownerAndManager)
+      const theirs = `webhook-${++webhooks}`
+      await untilGrantsHeard(vault, () =>
+        putWebhook(vault, neighbour.tenantId, webhookFor(receiver, theirs, { secret })),
+      )
+      await look()
+      const { listResources } = vault.store
+      const readOf: number[] = []
+      vault.store.listResources = tenant => {
+        readOf.push(tenant)
+        return listResources(tenant)
+      }
+      try {
+        await put({}, other)
+        await look()
+        assert.deepEqual(readOf, [await vault.tenantNumber(tenantId)])
+        await untilGrantsHeard(vault, () => vault.tenant(ownerAndManager))
+        await look()
+        assert.equal(readOf.length, 1, 'a tenant without webhooks was read')
+      } finally {
+        vault.store.listResources = listResources
+      }
+      const mine = await create()
+      const { id } = await vault.create(neighbour.keys.owner, text)
+      await look()
+      assert.deepEqual([tokensOf(other), tokensOf()], [[mine], [id]])
+      await untilGrantsHeard(vault, () => removeWebhook(vault, neighbour.tenantId, theirs))
+    })
+
     test('deleting the webhook or the tenant stops it at once and leaves nothing (E4.7)', async () => {
       await look()
       receiver.answers(500)

@@ -16,8 +16,8 @@ const lastDeliveriesMs = 3_000
 type TenantRunners = {
   readonly owner: LogOwner
   readonly runners: Map<string, WebhookRunner>
-  /** What went wrong at the last look: it is said once. */
-  complaint: string
+  /** The tenant's revision as of which its webhooks were read; undefined if they must be read again. */
+  revision: number | undefined
 }
 
 /**
@@ -129,10 +129,15 @@ export class Deliverer {
     const { store } = this.#vault
     const epoch = store.grantsEpoch()
     if (epoch === this.#epoch) return
-    const numbers = await store.listResourceOwners('webhook')
+    const owners = new Map(
+      (await store.listResourceOwners('webhook')).map(({ tenant, revision }) => [tenant, revision]),
+    )
     for (const { owner } of this.#tenants.values())
-      if (!numbers.includes(owner.tenantNumber)) await this.#endAll(owner)
-    for (const tenantNumber of numbers) await this.#readWebhooksOf(tenantNumber)
+      if (!owners.has(owner.tenantNumber)) await this.#endAll(owner)
+    // The epoch is that of all tenants, so most of them have changed nothing.
+    for (const [tenantNumber, revision] of owners)
+      if (this.#tenants.get(tenantNumber)?.revision !== revision)
+        await this.#readWebhooksOf(tenantNumber, revision)
     this.#epoch = epoch
   }
 
@@ -143,13 +148,13 @@ export class Deliverer {
     if (row?.id === owner.keys.tenantId) await this.#dropOrphans(owner, [])
   }
 
-  async #readWebhooksOf(tenantNumber: number): Promise<void> {
+  async #readWebhooksOf(tenantNumber: number, revision: number): Promise<void> {
     const { store, vaultKeys } = this.#vault
     const row = await store.getTenant(tenantNumber)
     if (row === undefined) return this.#forget({ tenantNumber, keys: { tenantId: '' } })
     const known = this.#tenants.get(tenantNumber)
     const owner = { tenantNumber, keys: { tenantId: row.id } }
-    const tenant = known ?? { owner, runners: new Map(), complaint: '' }
+    const tenant = known ?? { owner, runners: new Map(), revision: undefined }
     this.#tenants.set(tenantNumber, tenant)
     const rows = (await store.listResources(tenantNumber)).filter(({ kind }) => kind === 'webhook')
     for (const [id, runner] of tenant.runners)
@@ -157,6 +162,7 @@ export class Deliverer {
         tenant.runners.delete(id)
         await runner.stop({ now: true })
       }
+    let allOpen = true
     for (const resource of rows) {
       try {
         const webhook = openWebhook(vaultKeys, resource, row.id)
@@ -168,6 +174,7 @@ export class Deliverer {
         else runner.webhook = webhook
       } catch (error) {
         if (!(error instanceof TamperedError)) throw error
+        allOpen = false
         if (!this.#unreadable.has(resource.id))
           this.#vault.log.error(describeError(error), 'a webhook does not open: nothing is delivered to it')
         this.#unreadable.add(resource.id)
@@ -178,6 +185,8 @@ export class Deliverer {
         tenant.owner,
         rows.map(({ id }) => id),
       )
+    // The revision is not sealed: one that no commit can expect says nothing.
+    tenant.revision = allOpen && revision > 0 ? revision : undefined
   }
 
   /** It is disabled, and goes on from here when it is enabled again. */

@@ -48,7 +48,7 @@ export const sharedReads = (reading: Reading) => {
     listApplications: tenant => rows(statements.applicationsOfTenant, [tenant], columns.applicationRow),
     listResources: tenant => rows(statements.resourcesOfTenant, [tenant], columns.resourceRow),
     findResource: (kind, hash) => row(statements.resourceByHash, [hash, kind], columns.resourceRow),
-    listResourceOwners: kind => rows(statements.resourceOwners, [kind], ({ tenant }) => Number(tenant)),
+    listResourceOwners: kind => rows(statements.resourceOwners, [kind], columns.resourceOwner),
 
     keyExpiries: async (now, until) => {
       const found = await row(statements.keyExpiries, [now, now, until], ({ next, soon }) => ({

@@ -58,7 +58,8 @@ export const livingApiKey = `SELECT ${apiKeyColumns} FROM api_keys k
 const resourceColumns = 'tenant, kind, resource_id, hash, sealed'
 export const resourcesOfTenant = `SELECT ${resourceColumns} FROM resources WHERE tenant = ?`
 export const resourceByHash = `SELECT ${resourceColumns} FROM resources WHERE hash = ? AND kind = ?`
-export const resourceOwners = 'SELECT DISTINCT tenant FROM resources WHERE kind = ? ORDER BY tenant'
+export const resourceOwners = `SELECT DISTINCT r.tenant, t.revision FROM resources r JOIN tenants t ON t.tenant = r.tenant
+  WHERE r.kind = ? ORDER BY r.tenant`
 
 export const vaultKeys = 'SELECT purpose, version, wrapped FROM vault_keys ORDER BY purpose, version'
 

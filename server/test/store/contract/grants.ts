@@ -125,8 +125,11 @@ export const grantContract = (open: OpenStore): void => {
       })
       assert.equal(await rig.store.findResource('webhook', bytes('hash two')), undefined)
       assert.equal(await rig.store.findResource('proxy', bytes('hash')), undefined)
-      assert.deepEqual(await rig.store.listResourceOwners('webhook'), [tenant])
-      assert.deepEqual(await rig.store.listResourceOwners('proxy'), [tenant, other])
+      assert.deepEqual(await rig.store.listResourceOwners('webhook'), [{ tenant, revision: 2 }])
+      assert.deepEqual(await rig.store.listResourceOwners('proxy'), [
+        { tenant, revision: 2 },
+        { tenant: other, revision: 2 },
+      ])
 
       await change(tenant, 2, [
         put('proxy', 'two', 'hash anew', 'sealed anew'),
