@@ -10,6 +10,8 @@ export type CallLimits = {
   /** Counted from when the request has left. */
   readonly firstByteMs: number
   readonly betweenBytesMs: number
+  /** For all of it, from the moment when there is room for the call. */
+  readonly totalMs: number
   /** Of the answer, once it is decoded, and before. */
   readonly answerBytes: number
   readonly wireBytes: number
@@ -38,7 +40,7 @@ type Call = {
   /** No byte of the request leaves before it resolves; the connection is made meanwhile. */
   readonly beforeFirstByte: Promise<void>
   /** Ends the call, with its reason. */
-  readonly signal: AbortSignal
+  readonly signal: AbortSignal | undefined
   /** Asked before more than `answerBytes` of an encoded answer are held. */
   readonly mayHoldMore: () => boolean
 }
@@ -52,11 +54,13 @@ export const call = (asked: Call): Promise<RawAnswer> =>
     let informational = 0
     let isOver = false
     let timer: NodeJS.Timeout | undefined
+    let timerMs = 0
     const end = (settle: () => void): void => {
       if (isOver) return
       isOver = true
       clearTimeout(timer)
-      signal.removeEventListener('abort', aborted)
+      clearTimeout(lastTimer)
+      signal?.removeEventListener('abort', aborted)
       settle()
     }
     const fail = (error: unknown): void =>
@@ -64,14 +68,19 @@ export const call = (asked: Call): Promise<RawAnswer> =>
         outgoing?.destroy()
         reject(error)
       })
-    const failOf = (failure: OutboundFailure) => (): void =>
-      fail(new OutboundError(failure, { sent, status }))
-    const aborted = (): void => {
-      const { reason } = signal
-      fail(reason instanceof OutboundError ? new OutboundError(reason.failure, { sent, status }) : reason)
+    // Each connection that closes says so, also after its answer, and an error takes 10 µs to make.
+    const failOf = (failure: OutboundFailure) => (): void => {
+      if (!isOver) fail(new OutboundError(failure, { sent, status }))
     }
+    const aborted = (): void => fail(signal?.reason)
+    const lastTimer = setTimeout(failOf('timeout'), limits.totalMs)
     const allow = (ms: number): void => {
+      if (timer !== undefined && ms === timerMs) {
+        timer.refresh()
+        return
+      }
       clearTimeout(timer)
+      timerMs = ms
       timer = setTimeout(failOf('timeout'), ms)
     }
     const answered = (incoming: IncomingMessage): void => {
@@ -102,8 +111,8 @@ export const call = (asked: Call): Promise<RawAnswer> =>
       if (++informational > informationalMax) failOf('answer')()
     }
     let outgoing: ClientRequest | undefined
-    signal.addEventListener('abort', aborted)
-    if (signal.aborted) return aborted()
+    signal?.addEventListener('abort', aborted)
+    if (signal?.aborted) return aborted()
     try {
       outgoing = request({
         agent: asked.agent,

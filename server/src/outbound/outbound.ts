@@ -28,10 +28,7 @@ export type OutboundCall = {
   readonly signal?: AbortSignal
 }
 
-export type OutboundLimits = CallLimits &
-  ConnectLimits & {
-    readonly totalMs: number
-  }
+export type OutboundLimits = CallLimits & ConnectLimits
 
 /** An answer, decoded: its headers name no encoding if it had one. */
 export type OutboundAnswer = { readonly status: number; readonly headers: Headers; readonly body: Buffer }
@@ -71,22 +68,17 @@ export const openOutbound = (settings: OutboundSettings): Outbound => {
         body: sentBody?.length ?? 0,
       })
       const ready = asked.beforeFirstByte?.() ?? Promise.resolve()
-      const timeUp = new AbortController()
-      const timer = setTimeout(() => timeUp.abort(new OutboundError('timeout')), limits.totalMs)
-      const signal = asked.signal ? AbortSignal.any([asked.signal, timeUp.signal]) : timeUp.signal
-      const over = new AbortController()
+      // Most calls take a connection that is there.
+      let over: AbortController | undefined
       try {
         const { headers, status, body } = await call({
           ...asked,
-          agent: connections.of(`${tenant} ${scope.kind} ${scope.id} ${url.origin}`, () =>
-            connect(whenNeeded(), url, {
-              notHost: settings.ownHost,
-              limits,
-              signal: over.signal,
-            }),
-          ),
+          agent: connections.of(`${tenant} ${scope.kind} ${scope.id} ${url.origin}`, () => {
+            over = new AbortController()
+            return connect(whenNeeded(), url, { notHost: settings.ownHost, limits, signal: over.signal })
+          }),
           beforeFirstByte: ready,
-          signal,
+          signal: asked.signal,
           mayHoldMore: () => place.hold(limits.wireBytes),
         })
         const layer = layerOf(headerOf(headers, 'content-encoding'))
@@ -101,9 +93,8 @@ export const openOutbound = (settings: OutboundSettings): Outbound => {
         await ready
         throw error
       } finally {
-        clearTimeout(timer)
         // A connection that is still being made goes too: who leaves at once must not have more of them than calls.
-        over.abort(new OutboundError('connect'))
+        over?.abort(new OutboundError('connect'))
         place.leave()
       }
     },

@@ -15,15 +15,18 @@ export const guardedValues = (data: Json): string[] => {
   return Object.values(data).flatMap(guardedValues)
 }
 
-const longEnough = (text: string): string[] => ([...text].length >= charactersMin ? [text] : [])
+/** A character is at most two units, so most texts need not be counted. */
+const longEnough = (text: string): string[] =>
+  text.length >= 2 * charactersMin || [...text].length >= charactersMin ? [text] : []
 
 /** How an answer reads: the bytes that it stands for, and from where to where in the answer each of them comes. */
 type Reading = {
   readonly bytes: Uint8Array
-  readonly starts: Uint32Array
-  readonly ends: Uint32Array
-  length: number
+  /** Undefined where the bytes are those of the answer itself. */
+  readonly origins: Origins | undefined
+  readonly length: number
 }
+type Origins = { readonly starts: Uint32Array; readonly ends: Uint32Array }
 
 /**
  * Masks what an answer repeats of the values that a request used: as it is, escaped for JSON or for URLs, and digits also in groups. It
@@ -59,11 +62,25 @@ export class EchoGuard {
     for (const [start, end] of found) answer.fill(asterisk, start, end)
     return found.length > 0
   }
+
+  /** The same for the value of a header, which is short. */
+  maskHeader(value: string): string {
+    if (this.isIdle || value.length < startBytes) return value
+    const bytes = Buffer.from(value, 'latin1')
+    const masking = this.mask(bytes)
+    let step = masking.next()
+    while (step.done !== true) step = masking.next()
+    return step.value ? bytes.toString('latin1') : value
+  }
 }
 
 /** Values that begin alike: in order, and of each the longest other one that it begins with. */
 type Alike = { readonly values: Buffer[]; readonly within: Int32Array }
 
+/** Small, because each request has its own: two bytes may share a place with two others. */
+const beginnings = 1 << 12
+const placeOf = (first: number | undefined, second: number | undefined): number =>
+  (((first ?? 0) << 4) ^ (second ?? 0)) & (beginnings - 1)
 const noBeginnings = new Uint8Array(0)
 
 /** As much of a long value counts as the value: an answer may repeat it in part. */
@@ -76,7 +93,7 @@ const longBytes = 64
 class GuardedValues {
   readonly #byStart = new Map<number, Buffer[]>()
   readonly #sorted = new Map<number, Alike>()
-  /** Whether anything begins with these two bytes. */
+  /** Whether anything begins with two bytes of this place. */
   #begins = noBeginnings
 
   get isEmpty(): boolean {
@@ -84,15 +101,15 @@ class GuardedValues {
   }
 
   add(value: Buffer): void {
-    if (this.isEmpty) this.#begins = new Uint8Array(1 << 16)
+    if (this.isEmpty) this.#begins = new Uint8Array(beginnings)
     const key = startOf(value, 0)
     const alike = this.#byStart.get(key)
     if (alike === undefined) this.#byStart.set(key, [value])
     else alike.push(value)
-    this.#begins[((value[0] ?? 0) << 8) | (value[1] ?? 0)] = 1
+    this.#begins[placeOf(value[0], value[1])] = 1
   }
 
-  *search({ bytes, starts, ends, length }: Reading, found: [number, number][]): Generator<void> {
+  *search({ bytes, origins, length }: Reading, found: [number, number][]): Generator<void> {
     const begins = this.#begins
     const text = Buffer.from(bytes.buffer, bytes.byteOffset, length)
     for (let at = 0, pause = pauseBytes; at + startBytes <= length; at++) {
@@ -100,12 +117,12 @@ class GuardedValues {
         pause = at + pauseBytes
         yield
       }
-      if (begins[((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0)] === 0) continue
+      if (begins[placeOf(bytes[at], bytes[at + 1])] === 0) continue
       const key = startOf(bytes, at)
       if (!this.#byStart.has(key)) continue
       const matched = lengthOfMatch(this.#alike(key), text, at)
       if (matched === 0) continue
-      found.push([starts[at] ?? 0, ends[at + matched - 1] ?? 0])
+      found.push([origins?.starts[at] ?? at, origins?.ends[at + matched - 1] ?? at + matched])
       // The next one may begin before the end of this one.
       if (matched >= longBytes) at += matched - longBytes
     }
@@ -172,33 +189,23 @@ const startOf = (bytes: Uint8Array, at: number): number => {
   return start
 }
 
-const newReading = (length: number): Reading => ({
+type NewReading = Reading & { readonly origins: Origins; length: number }
+
+const newReading = (length: number): NewReading => ({
   bytes: new Uint8Array(length),
-  starts: new Uint32Array(length),
-  ends: new Uint32Array(length),
+  origins: { starts: new Uint32Array(length), ends: new Uint32Array(length) },
   length: 0,
 })
 
 /** Adds a byte that comes from this stretch of the answer. */
-const push = (reading: Reading, byte: number, start: number, end: number): void => {
+const push = (reading: NewReading, byte: number, start: number, end: number): void => {
   reading.bytes[reading.length] = byte
-  reading.starts[reading.length] = start
-  reading.ends[reading.length] = end
+  reading.origins.starts[reading.length] = start
+  reading.origins.ends[reading.length] = end
   reading.length++
 }
 
-const asItIs = (answer: Buffer): Reading => ({
-  bytes: answer,
-  starts: upFrom(0, answer.length),
-  ends: upFrom(1, answer.length),
-  length: answer.length,
-})
-
-const upFrom = (first: number, length: number): Uint32Array => {
-  const numbers = new Uint32Array(length)
-  for (let at = 0; at < length; at++) numbers[at] = first + at
-  return numbers
-}
+const asItIs = (answer: Buffer): Reading => ({ bytes: answer, origins: undefined, length: answer.length })
 
 const backslash = 0x5c
 const simpleEscapes: Readonly<Record<string, number>> = { b: 8, f: 12, n: 10, r: 13, t: 9 }
@@ -264,17 +271,26 @@ const isDigit = (byte: number): boolean => byte >= 0x30 && byte <= 0x39
 /** `4242 - 4242` is still one number. */
 const separatorsMax = 3
 
+/** Where the number goes on that has a digit here and separators behind it. Undefined if there are none, or it ends with them. */
+const nextGroup = ({ bytes, length }: Reading, at: number): number | undefined => {
+  if (!isDigit(bytes[at] ?? 0)) return undefined
+  let next = at + 1
+  while (next < length && next - at <= separatorsMax && (bytes[next] === blank || bytes[next] === hyphen))
+    next++
+  return next > at + 1 && next < length && isDigit(bytes[next] ?? 0) ? next : undefined
+}
+
+const isGrouped = (reading: Reading): boolean => {
+  for (let at = 0; at < reading.length; at++) if (nextGroup(reading, at) !== undefined) return true
+  return false
+}
+
 /** The same without the blanks and hyphens between digits. */
-const ungrouped = ({ bytes, starts, ends, length }: Reading): Reading => {
-  const reading = newReading(length)
-  for (let at = 0; at < length; at++) {
-    const byte = bytes[at] ?? 0
-    push(reading, byte, starts[at] ?? 0, ends[at] ?? 0)
-    if (!isDigit(byte)) continue
-    let next = at + 1
-    while (next < length && next - at <= separatorsMax && (bytes[next] === blank || bytes[next] === hyphen))
-      next++
-    if (next > at + 1 && next < length && isDigit(bytes[next] ?? 0)) at = next - 1
-  }
-  return reading
+const ungrouped = (reading: Reading): Reading => {
+  if (!isGrouped(reading)) return reading
+  const { bytes, origins, length } = reading
+  const joined = newReading(length)
+  for (let at = 0; at < length; at = nextGroup(reading, at) ?? at + 1)
+    push(joined, bytes[at] ?? 0, origins?.starts[at] ?? at, origins?.ends[at] ?? at + 1)
+  return joined
 }

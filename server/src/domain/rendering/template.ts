@@ -84,9 +84,9 @@ const readText = (text: string, position: number, opening: number): ReadSource =
 }
 
 const readName = (text: string, position: number, opening: number, dialect: Dialect): ReadSource => {
-  let end = position
-  while (end < text.length && text[end] !== '|' && !text.startsWith('}}', end)) end++
-  if (end >= text.length) throw notClosed(opening)
+  endOfName.lastIndex = position
+  const end = endOfName.exec(text)?.index
+  if (end === undefined) throw notClosed(opening)
   const name = text.slice(position, end)
   if (dialect !== 'detokenize' && name.startsWith(config)) {
     if (dialect === 'proxy')
@@ -97,6 +97,8 @@ const readName = (text: string, position: number, opening: number, dialect: Dial
     ? { source: { kind: 'object', id: required(name.slice(token.length), opening) }, end }
     : { source: { kind: 'data', id: required(name, opening) }, end }
 }
+
+const endOfName = /\||\}\}/g
 
 const token = 'token:'
 const config = 'config:'

@@ -1,5 +1,5 @@
 import type { LogSeal } from '../../crypto/log-seal.ts'
-import { type Act, recordsOf } from '../../domain/acts/act.ts'
+import { type Act, type ActDetails, recordsOf } from '../../domain/acts/act.ts'
 import { BlockWriter } from '../../domain/acts/block.ts'
 import type { RecordIdBase } from '../../domain/acts/record-id.ts'
 import type { LogPart, SealedLog } from '../../store/write-set.ts'
@@ -44,9 +44,16 @@ export class ActsPart implements LogPart {
 
 const bytesPerRecord = 120
 const bytesPerToken = 48
+/** What details take in which nothing can be long but an id and an origin. */
+const bytesOfShortDetails = 160
 
 /** About what a record takes of memory and of storage. */
 export const bytesOf = ({ tokens, details }: Act): number =>
-  bytesPerRecord +
-  bytesPerToken * tokens.length +
-  (details === undefined ? 0 : JSON.stringify(details).length)
+  bytesPerRecord + bytesPerToken * tokens.length + (details === undefined ? 0 : bytesOfDetails(details))
+
+const bytesOfDetails = (details: ActDetails): number => {
+  const { entityId = '', destination, fields, query, before, after } = details
+  return (fields ?? query ?? before ?? after) === undefined
+    ? bytesOfShortDetails + entityId.length + (destination?.origin.length ?? 0)
+    : JSON.stringify(details).length
+}

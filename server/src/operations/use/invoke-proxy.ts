@@ -94,7 +94,7 @@ export const invokeProxy = async (
     const receipt = call.receipt
     return {
       status: answer.status,
-      headers: headers.map(pair => maskedHeader(guard, pair)),
+      headers: headers.map(([name, value]): HeaderPair => [name, guard.maskHeader(value)]),
       body: shown,
       receipt,
     }
@@ -324,11 +324,4 @@ const guardFor = ({ proxy }: ProxyRequest, { used, insertedConfiguration }: Rend
 
 const maskAll = async (guard: EchoGuard, body: Buffer, { work }: Caller): Promise<void> => {
   for (const _ of guard.mask(body)) if (!work.hasTurn) await work.turn()
-}
-
-const maskedHeader = (guard: EchoGuard, [name, value]: HeaderPair): HeaderPair => {
-  if (guard.isIdle) return [name, value]
-  const bytes = Buffer.from(value, 'latin1')
-  for (const _ of guard.mask(bytes));
-  return [name, bytes.toString('latin1')]
 }
