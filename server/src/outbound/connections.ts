@@ -49,6 +49,11 @@ class ScopeAgent extends Agent {
     this.#idle = idle
   }
 
+  /** All its connections are to one place. Node would put twenty options together for this, twice for each call. */
+  override getName(): string {
+    return ''
+  }
+
   override createConnection(
     _options: unknown,
     made?: (error: Error | null, socket: Duplex) => void,

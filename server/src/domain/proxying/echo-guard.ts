@@ -35,13 +35,17 @@ type Origins = { readonly starts: Uint32Array; readonly ends: Uint32Array }
 export class EchoGuard {
   readonly #plain = new GuardedValues()
   readonly #digits = new GuardedValues()
+  /** Whether some value is written in groups itself, and must be found without them too. */
+  #hasGroups = false
 
   constructor(values: Iterable<string>) {
     for (const value of new Set(values)) {
       if (longEnough(value).length === 0) continue
       this.#plain.add(Buffer.from(value))
       const digits = value.replace(/[ -]/g, '')
-      if (digits.length >= charactersMin && /^[0-9]+$/.test(digits)) this.#digits.add(Buffer.from(digits))
+      if (digits.length < charactersMin || !/^[0-9]+$/.test(digits)) continue
+      this.#digits.add(Buffer.from(digits))
+      if (digits !== value) this.#hasGroups = true
     }
   }
 
@@ -57,20 +61,28 @@ export class EchoGuard {
       const reading = read(answer)
       if (reading === undefined) continue
       yield* this.#plain.search(reading, found)
-      if (!this.#digits.isEmpty) yield* this.#digits.search(ungrouped(reading), found)
+      if (this.#digits.isEmpty) continue
+      const joined = ungrouped(reading)
+      if (joined !== reading || this.#hasGroups) yield* this.#digits.search(joined, found)
     }
     for (const [start, end] of found) answer.fill(asterisk, start, end)
     return found.length > 0
   }
 
-  /** The same for the value of a header, which is short. */
-  maskHeader(value: string): string {
-    if (this.isIdle || value.length < startBytes) return value
-    const bytes = Buffer.from(value, 'latin1')
+  /** The same for the values of headers, which are short. Between them are line breaks, which none of them can have. */
+  maskHeaders(values: readonly string[]): readonly string[] {
+    if (this.isIdle) return values
+    const bytes = Buffer.from(values.join('\n'), 'latin1')
     const masking = this.mask(bytes)
     let step = masking.next()
     while (step.done !== true) step = masking.next()
-    return step.value ? bytes.toString('latin1') : value
+    if (!step.value) return values
+    let start = 0
+    return values.map(({ length }) => {
+      const value = bytes.toString('latin1', start, start + length)
+      start += length + 1
+      return value
+    })
   }
 }
 

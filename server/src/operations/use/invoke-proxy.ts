@@ -92,9 +92,10 @@ export const invokeProxy = async (
     const guard = guardFor(asked, rendered)
     await maskAll(guard, shown, caller)
     const receipt = call.receipt
+    const values = guard.maskHeaders(headers.map(([, value]) => value))
     return {
       status: answer.status,
-      headers: headers.map(([name, value]): HeaderPair => [name, guard.maskHeader(value)]),
+      headers: headers.map(([name], at): HeaderPair => [name, values[at] ?? '']),
       body: shown,
       receipt,
     }
@@ -106,6 +107,9 @@ export const invokeProxy = async (
   }
 }
 
+/** A proxy is kept in memory while it is used, and its URL need not be read for each request. */
+const destinations = new WeakMap<OutboundProxy, ReturnType<typeof readDestinationUrl>>()
+
 /** Where the request goes, if it may go there. */
 const destinationOf = (vault: Vault, caller: Caller, asked: ProxyRequest): DestinationUrl => {
   const { proxy, url, suffix, query, method } = asked
@@ -116,7 +120,8 @@ const destinationOf = (vault: Vault, caller: Caller, asked: ProxyRequest): Desti
     throw new VaultError('ephemeralProxyDisabled')
   if (proxy?.methods !== undefined && !proxy.methods.some(allowed => allowed === method))
     throw new VaultError('methodNotAllowed', { headers: { allow: proxy.methods.join(', ') } })
-  const base = readDestinationUrl(text, vault.destinationPorts)
+  const base = (proxy && destinations.get(proxy)) ?? readDestinationUrl(text, vault.destinationPorts)
+  if (proxy !== undefined) destinations.set(proxy, base)
   if (base.fault !== undefined)
     throw new VaultError('destinationInvalid', { detail: `The URL ${base.fault}.` })
   const joined = joinDestination(base.url, suffix, query)

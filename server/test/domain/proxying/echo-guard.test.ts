@@ -101,6 +101,31 @@ describe('the echo guard', () => {
       assert.equal(masked(values, answer), shows)
     })
 
+  test('values of headers are masked each in its place, and none across two of them (U14.1)', () => {
+    const guard = new EchoGuard([card, 'secret'])
+    const values = [
+      '',
+      `n=${card}`,
+      '42424242',
+      '42424242',
+      'a 4242-4242 42424242',
+      'secret',
+      '\xe9 %73ecret',
+    ]
+    assert.deepEqual(guard.maskHeaders(values), [
+      '',
+      `n=${'*'.repeat(16)}`,
+      '42424242',
+      '42424242',
+      `a ${'*'.repeat(18)}`,
+      '******',
+      `\xe9 ${'*'.repeat(8)}`,
+    ])
+    const clean = ['text/html', '']
+    assert.equal(guard.maskHeaders(clean), clean)
+    assert.deepEqual(new EchoGuard([]).maskHeaders(values), values)
+  })
+
   test('every text and number of a token counts, however deep, and what is short does not (U14.1)', () => {
     const data = {
       number: card,
