@@ -15,6 +15,8 @@ export type LoadJob = {
   /** For requests through a proxy. */
   readonly proxyKey?: string
   readonly ids: readonly string[]
+  /** How many of them a detokenize names, 100 by default. */
+  readonly tokens?: number
   readonly connections: number
   readonly seconds: number
   /** Requests per second over all connections; if absent, as many as are answered. */
@@ -43,8 +45,6 @@ export type LoadResult = {
 }
 
 export const valuesPerTokenize = 1_000
-/** Different tokens in each detokenize. */
-export const tokensPerDetokenize = 100
 
 const pagesListed = 64
 
@@ -76,9 +76,9 @@ const requests: Record<RequestKind, (job: LoadJob, serial: number) => string> = 
     const values = Array.from({ length: valuesPerTokenize }, (_, i) => `value ${serial * 1_000 + i}`)
     return head('POST', '/tokenize', key) + form('application/json', JSON.stringify(values))
   },
-  detokenize: ({ key, ids }, serial) => {
-    const values = Array.from({ length: tokensPerDetokenize }, (_, at) => {
-      const id = ids[(serial * tokensPerDetokenize + at) % ids.length]
+  detokenize: ({ key, ids, tokens = 100 }, serial) => {
+    const values = Array.from({ length: tokens }, (_, at) => {
+      const id = ids[(serial * tokens + at) % ids.length]
       return at % 2 === 0 ? `{{ ${id} }}` : `number {{ ${id} | json: '$.number' }}`
     })
     return head('POST', '/detokenize', key) + form('application/json', JSON.stringify(values))

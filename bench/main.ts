@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { benchMemory, benchScale, benchStartup } from './at-scale.ts'
 import { ratioChart } from './chart.ts'
+import { benchDetokenize } from './detokenize.ts'
 import { benchFeed } from './feed.ts'
 import { benchFind } from './find.ts'
 import { benchLog } from './log.ts'
@@ -28,6 +29,7 @@ const others: Readonly<Record<string, () => Promise<void>>> = {
   size: benchSize,
   log: benchLog,
   feed: benchFeed,
+  detokenize: benchDetokenize,
   proxy: benchProxy,
 }
 

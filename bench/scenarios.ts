@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { startBareInsert } from './bare-insert.ts'
 import { card } from './cards.ts'
-import { type LoadJob, type RequestKind, tokensPerDetokenize, valuesPerTokenize } from './load.ts'
+import { type LoadJob, type RequestKind, valuesPerTokenize } from './load.ts'
 import { makeTokens } from './make-tokens.ts'
 import {
   type BenchKeys,
@@ -33,7 +33,6 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   patch: { kind: 'patch', key: 'write', connections: 64 },
   mixed: { kind: 'mixed', key: 'reveal', connections: 64 },
   tokenize: { kind: 'tokenize', key: 'write', connections: 8, bar: 0.5 },
-  detokenize: { kind: 'detokenize', key: 'reveal', connections: 16 },
 }
 
 type Sides = { readonly yardstick: Round[]; readonly vault: Round[] }
@@ -152,23 +151,20 @@ const answerBytes = async (vault: MeasuredVault, { kind, key, ids }: LoadJob): P
       headers: { ...headers, ...(type && { 'content-type': type }) },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     })
-  const ask: Record<Exclude<RequestKind, 'proxy' | 'deduplicated'>, () => Promise<Response>> = {
+  const ask: Record<
+    Exclude<RequestKind, 'proxy' | 'deduplicated' | 'detokenize'>,
+    () => Promise<Response>
+  > = {
     create: () => send('POST', '/tokens', 'application/json', card(0)),
     get: () => send('GET', `/tokens/${ids[0]}`),
     list: () => send('GET', '/tokens?size=20'),
     pages: () => send('GET', '/tokens?size=20'),
     patch: () => send('PATCH', `/tokens/${ids[0]}`, 'application/merge-patch+json', {}),
     tokenize: () => send('POST', '/tokenize', 'application/json', ['x']),
-    detokenize: () =>
-      send(
-        'POST',
-        '/detokenize',
-        'application/json',
-        ids.slice(0, tokensPerDetokenize).map(id => `{{ ${id} }}`),
-      ),
     // Nearly all requests of a mixed load resemble a get.
     mixed: () => send('GET', `/tokens/${ids[0]}`),
   }
-  if (kind === 'proxy' || kind === 'deduplicated') throw new Error(`the echo is no yardstick of ${kind}`)
+  if (kind === 'proxy' || kind === 'deduplicated' || kind === 'detokenize')
+    throw new Error(`the echo is no yardstick of ${kind}`)
   return (await (await ask[kind]()).arrayBuffer()).byteLength
 }
