@@ -485,6 +485,23 @@ onEveryEngine('detokenize', (vault, aboveStorage) => {
     })
 
     test(
+      'a long answer is made only if there is room for it in memory (C37.4)',
+      inWorld(async ({ keys }) => {
+        await vault().create(keys.owner, { id: 'long', type: 'token', data: 'x'.repeat(100_000) })
+        const { vault: itself } = vault().service
+        const asked = (times: number, room: number) => async () => {
+          const memory = { held: 0, hold: (bytes: number) => bytes <= room }
+          const caller = { ...(await callerOf(itself, keys.owner)), memory }
+          const payload = Buffer.from(JSON.stringify(Array(times).fill('{{ long }}')))
+          return detokenize(itself, caller, payload, { absentIsNull: false })
+        }
+        await asked(10, 3_000_000)()
+        await assert.rejects(asked(10, 1_500_000), new VaultError('overloaded'))
+        await asked(1, 200_000)()
+      }),
+    )
+
+    test(
       'use counts as activity (U1.2)',
       inWorld(async ({ keys }) => {
         vault().now += 40 * 86_400_000

@@ -1,6 +1,6 @@
 import type { DetokenizeQuery } from '../../contract/use/detokenize-query.ts'
 import { decisionFor } from '../../domain/access/access.ts'
-import { type Issue, invalid, requireNone, type VaultError } from '../../domain/errors.ts'
+import { type Issue, invalid, requireNone, VaultError } from '../../domain/errors.ts'
 import { Budget } from '../../domain/expressions/budget.ts'
 import { ExpressionError } from '../../domain/expressions/expression-error.ts'
 import { type Json, stringify } from '../../domain/json/json.ts'
@@ -24,6 +24,9 @@ export type Detokenized = { readonly text: string; readonly absentLeaves: number
 type Leaf = { readonly start: number; readonly end: number; readonly template: TokenTemplate }
 type Fault = { readonly start: number; readonly message: string }
 
+/** A longer answer counts as memory of the caller's before it is there: as a text, and as the bytes that nobody has read yet. */
+const answerUnaskedBytes = 1 << 17
+
 /**
  * U1: a read of all tokens that a payload names. The payload is a JSON text and stays one: only the strings that hold expressions are
  * replaced, so numbers come back to the digit, and nothing that comes out of a token is ever parsed.
@@ -41,6 +44,7 @@ export const detokenize = async (
   const values = { token: (id: string) => shown.get(id) }
   const replaced: { start: number; end: number; json: string }[] = []
   const faults: Fault[] = []
+  const heldBefore = caller.memory?.held ?? 0
   let bytes = body.length
   let absentLeaves = 0
   for (const { start, end, template } of leaves) {
@@ -60,6 +64,8 @@ export const detokenize = async (
     }
     bytes += Buffer.byteLength(json) - (end - start)
     if (bytes > limits.detokenizeAnswerBytes) throw tooLong()
+    if (bytes > answerUnaskedBytes && caller.memory?.hold(heldBefore + 2 * bytes) === false)
+      throw new VaultError('overloaded')
     replaced.push({ start, end, json })
   }
   requireNone(issuesOf(text, faults))

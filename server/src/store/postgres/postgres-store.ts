@@ -17,6 +17,7 @@ import { GrantsWatch } from './grants-watch.ts'
 import { migrate, migrateDistributed, schemaState } from './migrate.ts'
 import { ReadPool } from './read-pool.ts'
 import { readingSide } from './reading-side.ts'
+import { resultReads } from './result-reads.ts'
 import { standaloneWrites } from './standalone-writes.ts'
 import { tokenReads } from './token-reads.ts'
 import { transactionRecovery } from './transaction-recovery.ts'
@@ -129,6 +130,7 @@ export const openPostgres = async (
     ...counterReads(reader),
     ...accessReads(reader),
     ...sharedReads(reader),
+    ...resultReads(reader),
     ...standaloneWrites(() => writable(standaloneConnection), { isSharded, drain: () => queue.drain() }),
     grantsEpoch: () => watch.epoch(),
     time: () => reader.row(serverTime, [], ({ at }) => Number(at)),

@@ -366,11 +366,18 @@ export const queryContract = (open: OpenStore): void => {
 
     test('a read ends with the row that fills it, long rows and short ones alike (C37)', async () => {
       const tenant = await rig.newTenant()
-      const lengths = { a: 10, b: 40_000, c: 10, d: 30_000, e: 20 }
+      const lengths = { a: 10, b: 140_000, c: 10, d: 30_000, e: 20 }
       for (const [id, length] of Object.entries(lengths)) {
         const row = tokenRow(tenant, id, { sealed: new Uint8Array(length) })
         await rig.write(insertion(tenant, [{ row, terms: [red, blue] }]))
+        assert.equal((await rig.store.getToken(tenant, id))?.sealed.length, length)
       }
+      const ids = Object.keys(lengths)
+      const byId = await Promise.all(ids.map(id => rig.store.getToken(tenant, id)))
+      assert.deepEqual(
+        byId.map(row => row?.sealed.length),
+        Object.values(lengths),
+      )
       for (const groups of [[[red]], [[red], [blue]]]) {
         const query = { tenant, groups, now: 0 }
         const found = async (bytesMax: number, offset = 0): Promise<string> =>
@@ -378,7 +385,7 @@ export const queryContract = (open: OpenStore): void => {
         const all = await found(1_000_000)
         assert.equal(all.length, 5)
         for (let offset = 0; offset < 5; offset++)
-          for (const bytesMax of [1, 10, 11, 30, 40_010, 40_011, 70_020]) {
+          for (const bytesMax of [1, 10, 11, 30, 140_010, 140_011, 170_020]) {
             let bytes = 0
             const fitting = [...all.slice(offset)].filter(id => {
               const isWanted = bytes < bytesMax

@@ -48,6 +48,13 @@ export const resultContract = (open: OpenStore): void => {
       assert.deepEqual(await keep(result(other), 0), { committed: true })
     })
 
+    test('a long answer comes back whole (C33.5)', async () => {
+      const tenant = await rig.newTenant()
+      const long = result(tenant, { sealed: new Uint8Array(50_000).fill(7) })
+      await keep(long, 0)
+      assertRows(await rig.store.getResult(tenant, hash, 0), long)
+    })
+
     test('a kept answer is gone once it expires, and its key is free for another (C33.10)', async () => {
       const tenant = await rig.newTenant()
       await keep(result(tenant), 0)
