@@ -11,7 +11,7 @@ import {
 } from '../rig/access-oracle.ts'
 import { granted, type TestReply } from '../rig/answers.ts'
 import { newApplication, ownerAndManager } from '../rig/applications.ts'
-import { onEveryEngine, onSqliteAlone } from '../rig/every-engine.ts'
+import { onOneEngine, onSqliteAlone } from '../rig/every-engine.ts'
 import { tries } from '../rig/long-run.ts'
 import { fc } from '../rig/properties.ts'
 import type { TestVault } from '../rig/test-vault.ts'
@@ -180,7 +180,7 @@ const stage = (vault: () => TestVault) => {
   return { populate, appear, callerOfChangingRules }
 }
 
-onEveryEngine('the access matrix', (vault, aboveStorage) => {
+onOneEngine('the access matrix', 'access is decided above storage', (vault, aboveStorage) => {
   const { populate, appear, callerOfChangingRules } = stage(vault)
 
   /** Everything that a caller can find out about tokens by reading, compared with the oracle. */

@@ -7,7 +7,7 @@ import { granted, type TestReply } from '../rig/answers.ts'
 import { newApplication, ownerAndManager } from '../rig/applications.ts'
 import { operatorOf } from '../rig/caller-of.ts'
 import { commitGate } from '../rig/commit-gate.ts'
-import { onEveryEngine } from '../rig/every-engine.ts'
+import { onOneEngine } from '../rig/every-engine.ts'
 import { sendRaw } from '../rig/raw-http.ts'
 import { storedRows } from '../rig/stored-rows.ts'
 import { assertAbsent } from '../rig/traces.ts'
@@ -16,7 +16,7 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const instant = (ms: number): string => new Date(ms).toISOString().replace('Z', '+00:00')
 const base58 = '[1-9A-HJ-NP-Za-km-z]'
 
-onEveryEngine('API keys', (vault, aboveStorage) => {
+onOneEngine('API keys', 'every store keeps grants as its contract says', (vault, aboveStorage) => {
   const makeKey = (manager: string, id: string, body: unknown = {}): Promise<TestReply> =>
     vault().post(`/applications/${id}/keys`, manager, body)
   const listKeys = async (manager: string, id: string) =>

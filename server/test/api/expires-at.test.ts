@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { onEveryEngine } from '../rig/every-engine.ts'
+import { onOneEngine } from '../rig/every-engine.ts'
 import { countTokens, sendAndExpect } from '../rig/scenario.ts'
 import { devApplications, owner, type TestVault } from '../rig/test-vault.ts'
 
@@ -125,7 +125,7 @@ const refused: readonly { name: string; says: string; values: readonly string[] 
   },
 ]
 
-onEveryEngine('expires_at', (vault, aboveStorage) => {
+onOneEngine('expires_at', 'every store forgets tokens as its contract says', (vault, aboveStorage) => {
   aboveStorage(() => {
     for (const { name, sent, shown } of forms)
       test(`${name}: ${sent} is accepted on create and update and shown in every answer (§2.3.7)`, async () => {

@@ -6,7 +6,7 @@ import { Act } from '../../src/domain/acts/act.ts'
 import { lineOf } from '../../src/domain/acts/block.ts'
 import { StoreUnavailableError } from '../../src/store/port.ts'
 import { ownerAndManager } from '../rig/applications.ts'
-import { onEveryEngine, onSqliteAlone } from '../rig/every-engine.ts'
+import { onOneEngine, onSqliteAlone } from '../rig/every-engine.ts'
 import { exported, inSequence, readExport } from '../rig/log-pages.ts'
 import { recordsOfTenant } from '../rig/log-records.ts'
 import { secondNode } from '../rig/second-node.ts'
@@ -37,7 +37,7 @@ const open = async (vault: TestVault, path: string, key: string): Promise<Incomi
   return response
 }
 
-onEveryEngine('export the log', vault => {
+onOneEngine('export the log', 'storage is only read', vault => {
   test('the lines are the records of all writers, as they are sealed, each in the order of its numbers (L4.1, L5.8)', async () => {
     const { tenantId, keys } = await newTenant(vault())
     const other = await secondNode(vault())

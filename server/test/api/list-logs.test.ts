@@ -5,7 +5,7 @@ import { lineOf } from '../../src/domain/acts/block.ts'
 import { pace } from '../../src/domain/pace.ts'
 import { granted } from '../rig/answers.ts'
 import { ownerAndManager } from '../rig/applications.ts'
-import { onEveryEngine, onSqliteAlone } from '../rig/every-engine.ts'
+import { onOneEngine, onSqliteAlone } from '../rig/every-engine.ts'
 import { exported, inSequence, logPages, recordOf } from '../rig/log-pages.ts'
 import { recordsOfTenant } from '../rig/log-records.ts'
 import { secondNode } from '../rig/second-node.ts'
@@ -20,7 +20,7 @@ const newTenant = async (vault: TestVault) => {
   return { tenantId, keys, owner: { tenantNumber, keys: { tenantId } } }
 }
 
-onEveryEngine('list the log', vault => {
+onOneEngine('list the log', 'storage is only read', vault => {
   test('an entry is the record, and has the fields of compatible services (L2.1, L2.5, L5.6)', async () => {
     const { tenantId, keys } = await newTenant(vault())
     const { id } = await vault().create(keys.owner, text)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { onEveryEngine } from '../rig/every-engine.ts'
+import { onOneEngine } from '../rig/every-engine.ts'
 import { countTokens, type Scenario, sendAndExpect } from '../rig/scenario.ts'
 import { devApplications, owner, type TestVault } from '../rig/test-vault.ts'
 
@@ -190,7 +190,7 @@ const turnsOfLoop = async (work: () => Promise<void>): Promise<{ whole: number; 
   return { whole: busy.reduce((sum, ms) => sum + ms, 0), longest: Math.max(...busy) }
 }
 
-onEveryEngine('tokenize', (vault, aboveStorage) => {
+onOneEngine('tokenize', 'every store takes write sets as its contract says', (vault, aboveStorage) => {
   for (const { name, send, tokens } of shapes)
     test(`${name}: the same shape comes back, and the number of tokens created is ${tokens}`, async () => {
       const { keys } = await vault().tenant(devApplications)

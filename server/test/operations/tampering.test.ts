@@ -3,8 +3,7 @@ import type { SQLInputValue } from 'node:sqlite'
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import { newUuid } from '../../src/crypto/uuid.ts'
 import type { TestReply } from '../rig/answers.ts'
-import { engines, type StoredRow } from '../rig/engines.ts'
-import { isLong } from '../rig/long-run.ts'
+import { anyEngine, type StoredRow } from '../rig/engines.ts'
 import { isRefusedByType } from '../rig/tamper.ts'
 import { devApplications, owner, type TestApplication, TestVault } from '../rig/test-vault.ts'
 import { assertAbsent } from '../rig/traces.ts'
@@ -19,7 +18,7 @@ const flipped = (bytes: Uint8Array, bit: number): Uint8Array => {
 }
 
 // Seals are checked above storage, so one engine is enough; the long run has all of them.
-for (const engine of isLong ? engines : engines.slice(0, 1)) {
+for (const engine of anyEngine) {
   /** A vault with two tenants, and direct access to its storage. */
   class Scene {
     vault!: TestVault

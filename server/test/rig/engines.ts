@@ -8,6 +8,7 @@ import { numbered } from '../../src/store/postgres/dialect.ts'
 import { openPostgres } from '../../src/store/postgres/postgres-store.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-store.ts'
 import { citusServers } from './citus-cluster.ts'
+import { isLong } from './long-run.ts'
 import { databaseOf, settingsOf } from './postgres-databases.ts'
 import { settleAll } from './settle-all.ts'
 import { filesOf } from './traces.ts'
@@ -158,3 +159,6 @@ const oneByOne = async (
 const inText = (row: StoredRow): string => JSON.stringify(Object.values(row))
 
 export const engines: readonly Engine[] = citusServers.length > 0 ? [citus] : [sqlite, postgres]
+
+/** For suites that no engine can influence: one of them, and in the long run all. */
+export const anyEngine: readonly Engine[] = isLong ? engines : engines.slice(0, 1)

@@ -1,6 +1,6 @@
 import { after, before, describe } from 'node:test'
 import type { ServiceSettings } from '../../src/service.ts'
-import { type Engine, engines, sqlite } from './engines.ts'
+import { anyEngine, type Engine, engines, sqlite } from './engines.ts'
 import { isLong } from './long-run.ts'
 import { TestVault } from './test-vault.ts'
 
@@ -34,7 +34,7 @@ export const onOneEngine = (
   suite: Suite,
   settings: Partial<ServiceSettings> = {},
 ): void => {
-  for (const engine of isLong ? engines : engines.slice(0, 1))
+  for (const engine of anyEngine)
     describeOn(engine, `${name} (${engine.name}${isLong ? '' : ` alone: ${reason}`})`, suite, settings)
 }
 

