@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { KeyName, StarterKeys } from '../../src/cli/starter-applications.ts'
 import type { Partner } from './partner.ts'
 
@@ -37,9 +38,24 @@ export const askOnce = async (
   url: string,
   method: string,
   path: string,
-  { key, body, headers = {} }: { key: string; body?: unknown; headers?: Record<string, string> },
+  asked: { key: string; body?: unknown; headers?: Record<string, string> },
 ): Promise<Answer | undefined> => {
   const signal = AbortSignal.timeout(patienceMs)
+  for (;;) {
+    const answer = await send(url, method, path, asked, signal)
+    // On a machine that others keep busy no turn may come in time. Nothing was done then, as the answer says.
+    if (answer?.status !== 503 || answer.body.code !== 'overloaded') return answer
+    await sleep(1_000 * Number(answer.retryAfter))
+  }
+}
+
+const send = async (
+  url: string,
+  method: string,
+  path: string,
+  { key, body, headers = {} }: { key: string; body?: unknown; headers?: Record<string, string> },
+  signal: AbortSignal,
+): Promise<Answer | undefined> => {
   try {
     const reply = await fetch(url + path, {
       method,

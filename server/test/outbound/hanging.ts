@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { createServer, type Server as NetServer } from 'node:net'
+import { setPriority } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { limits } from '../../src/domain/limits.ts'
@@ -22,6 +23,7 @@ const settleMs = 2_000
 const underWayMs = 1_000
 /** Who is refused is patient: a flood of requests is another attack. */
 const retryMs = 5_000
+const niceness = 5
 /** The noise of a machine that does other things too. */
 const p99Times = 1.25
 const p99FreeMs = 3
@@ -126,6 +128,7 @@ class Crowd {
     )
     this.#done = Promise.all(
       callers.map(async ({ key, tenant, number }) => {
+        await this.#wait((settleMs * number) / callers.length)
         for (let round = 0; !this.#over.signal.aborted; round++) {
           this.#since.set(number, { tenant, at: performance.now() })
           const url = destinations[(number + round) % destinations.length] ?? ''
@@ -134,8 +137,8 @@ class Crowd {
           if (outcome === undefined) continue
           const told = `${outcome.status} ${outcome.code}`
           this.outcomes.set(told, (this.outcomes.get(told) ?? 0) + 1)
-          if (outcome.status === 503)
-            await sleep(retryMs, undefined, { signal: this.#over.signal }).catch(() => {})
+          // Nobody asks in step with the others.
+          if (outcome.status === 503) await this.#wait(retryMs * (0.5 + Math.random()))
         }
       }),
     ).finally(() => agent.destroy())
@@ -147,6 +150,10 @@ class Crowd {
     const waiting = [...this.#since.values()].filter(({ at }) => now - at > underWayMs)
     const byTenant = Map.groupBy(waiting, ({ tenant }) => tenant)
     return { all: waiting.length, most: Math.max(0, ...[...byTenant.values()].map(({ length }) => length)) }
+  }
+
+  async #wait(ms: number): Promise<void> {
+    await sleep(ms, undefined, { signal: this.#over.signal }).catch(() => {})
   }
 
   async leave(): Promise<void> {
@@ -195,6 +202,8 @@ export const hanging: Scenario = {
     const keys: string[] = []
     for (let number = 0; number < tenants; number++)
       keys.push(await scene.caller(server.url, await scene.tenant(`Caller ${number}`)))
+    // Callers and destinations would have machines of their own.
+    setPriority(niceness)
     const spans: { attacked: boolean; from: number; until: number }[] = []
     const span = async (attacked: boolean, ms: number): Promise<void> => {
       await sleep(settleMs)

@@ -205,7 +205,8 @@ describe('calls of other servers', () => {
         const host = 'hostile.example'
         const { bytes } = destination
         dns.set(host, answer)
-        await failing('address', send({ host }))
+        for (const kind of ['proxy', 'webhook'] as const)
+          await failing('address', send({ host, scope: { kind, id: 'one' } }))
         assert.deepEqual([forbiddenSeen, destination.bytes], [0, bytes])
       })
 
