@@ -54,7 +54,7 @@ export const serveProxy = (options: PipelineOptions, endpoint: Endpoint): Serve 
       secrets: [textOf(headers[own.apiKey]), keyIn(exchange, own.proxyKey)?.text].filter(
         text => text !== undefined,
       ),
-      releaseBody: () => visit.memory.keep(0),
+      releaseBody: keeping => visit.memory.keep(keeping),
       signal,
     })
     if (!visit.work.hasTurn) await visit.work.turn()

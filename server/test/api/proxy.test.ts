@@ -334,6 +334,23 @@ for (const engine of engines)
         assert.equal(vault.service.vault.outbound.inFlight, 0)
       })
 
+      test('long tokens count as memory while their request waits for a destination (C37.4)', async () => {
+        const data = 'y'.repeat(300_000)
+        const { id } = await vault.create(keys.owner, { type: 'token', data, containers: ['/pci/high/'] })
+        const held: number[] = []
+        destination.reply = socket => {
+          held.push(vault.service.memory.held)
+          socket.write(ok('fine'))
+        }
+        const body = JSON.stringify(`{{ ${id} }}`)
+        const headers = { 'content-type': 'application/json' }
+        const reply = await ask({ proxyKey: proxy.key, body, headers })
+        assert.equal(reply.status, 200)
+        const [bytes = 0] = held
+        assert.ok(bytes > 300_000 && bytes < 400_000, `${bytes}`)
+        assert.equal(vault.service.memory.held, 0)
+      })
+
       test('nothing is sent if the record cannot be stored (U20.1)', async () => {
         const { commit } = vault.store
         vault.store.commit = () => Promise.reject(new Error('the disk is full'))

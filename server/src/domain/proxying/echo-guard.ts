@@ -38,15 +38,18 @@ export class EchoGuard {
   /** Whether some value is written in groups itself, and must be found without them too. */
   #hasGroups = false
 
-  constructor(values: Iterable<string>) {
-    for (const value of new Set(values)) {
-      if (longEnough(value).length === 0) continue
-      this.#plain.add(Buffer.from(value))
-      const digits = value.replace(/[ -]/g, '')
-      if (digits.length < charactersMin || !/^[0-9]+$/.test(digits)) continue
-      this.#digits.add(Buffer.from(digits))
-      if (digits !== value) this.#hasGroups = true
-    }
+  constructor(values: Iterable<string> = []) {
+    for (const value of values) this.add(value)
+  }
+
+  /** There may be very many: whoever adds them lets others by. */
+  add(value: string): void {
+    if (longEnough(value).length === 0) return
+    this.#plain.add(Buffer.from(value))
+    const digits = value.replace(/[ -]/g, '')
+    if (digits.length < charactersMin || !/^[0-9]+$/.test(digits)) return
+    this.#digits.add(Buffer.from(digits))
+    if (digits !== value) this.#hasGroups = true
   }
 
   get isIdle(): boolean {
@@ -132,35 +135,65 @@ class GuardedValues {
       if (begins[placeOf(bytes[at], bytes[at + 1])] === 0) continue
       const key = startOf(bytes, at)
       if (!this.#byStart.has(key)) continue
-      const matched = lengthOfMatch(this.#alike(key), text, at)
+      const matched = lengthOfMatch(this.#sorted.get(key) ?? (yield* this.#sort(key)), text, at)
+      pause -= comparingBytes
       if (matched === 0) continue
-      found.push([origins?.starts[at] ?? at, origins?.ends[at + matched - 1] ?? at + matched])
+      const start = origins?.starts[at] ?? at
+      const end = origins?.ends[at + matched - 1] ?? at + matched
+      const last = found.at(-1)
+      if (last !== undefined && last[0] <= start && start <= last[1]) last[1] = Math.max(last[1], end)
+      else found.push([start, end])
       // The next one may begin before the end of this one.
       if (matched >= longBytes) at += matched - longBytes
     }
   }
 
-  #alike(key: number): Alike {
-    let alike = this.#sorted.get(key)
-    if (alike === undefined) {
-      alike = inOrder(this.#byStart.get(key) ?? [])
-      this.#sorted.set(key, alike)
-    }
+  *#sort(key: number): Generator<void, Alike> {
+    const alike = yield* inOrder(this.#byStart.get(key) ?? [])
+    this.#sorted.set(key, alike)
     return alike
   }
 }
 
+/** How much of an answer is searched before others get a turn; comparing values at a place takes as long as so many bytes. */
 const pauseBytes = 1 << 16
+const comparingBytes = 512
+/** How many values are sorted before that. */
+const pauseValues = 1_000
 
-const inOrder = (values: Buffer[]): Alike => {
-  values.sort(Buffer.compare)
+function* inOrder(unsorted: readonly Buffer[]): Generator<void, Alike> {
+  let runs: Buffer[][] = []
+  for (let at = 0; at < unsorted.length; at += pauseValues) {
+    runs.push(unsorted.slice(at, at + pauseValues).sort(Buffer.compare))
+    yield
+  }
+  while (runs.length > 1) {
+    const longer: Buffer[][] = []
+    for (let at = 0; at < runs.length; at += 2) longer.push(yield* merged(runs[at] ?? [], runs[at + 1] ?? []))
+    runs = longer
+  }
+  const [values = []] = runs
   const within = new Int32Array(values.length)
-  values.forEach((value, at) => {
+  for (const [at, value] of values.entries()) {
+    if (at % pauseValues === 0) yield
     let other = at - 1
     while (other >= 0 && !startsWith(value, values[other])) other = within[other] ?? -1
     within[at] = other
-  })
+  }
   return { values, within }
+}
+
+function* merged(one: readonly Buffer[], other: readonly Buffer[]): Generator<void, Buffer[]> {
+  const all: Buffer[] = []
+  let [ofOne, ofOther] = [0, 0]
+  while (ofOne < one.length || ofOther < other.length) {
+    if (all.length % pauseValues === 0) yield
+    const [mine, theirs] = [one[ofOne], other[ofOther]]
+    const isMine = mine !== undefined && (theirs === undefined || mine.compare(theirs) <= 0)
+    const next = isMine ? one[ofOne++] : other[ofOther++]
+    if (next !== undefined) all.push(next)
+  }
+  return all
 }
 
 const startsWith = (value: Buffer, start: Buffer | undefined): boolean =>

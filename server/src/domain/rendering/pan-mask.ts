@@ -13,17 +13,29 @@ export const maskNumbers = (text: string): string =>
       : run,
   )
 
-/** The same in every text, number and key of a value. A number that is masked becomes a text. */
-export const maskNumbersIn = (value: Json): Json => {
-  if (typeof value === 'string') return maskNumbers(value)
-  if (typeof value === 'number' || isExactNumber(value)) {
-    const spelled = isExactNumber(value) ? value.rawJSON : String(value)
-    const masked = maskNumbers(spelled)
-    return masked === spelled ? value : masked
+const pauseMembers = 256
+
+/**
+ * The same in every text, number and key of a value. A number that is masked becomes a text. Yields now and then: a value may be large.
+ */
+export function* maskNumbersIn(value: Json): Generator<void, Json> {
+  if (typeof value !== 'object' || value === null || isExactNumber(value)) return maskLeaf(value)
+  const members = Object.entries(value)
+  const masked: Json[] | JsonObject = Array.isArray(value) ? [] : {}
+  for (const [at, [key, member]] of members.entries()) {
+    if (at % pauseMembers === 0) yield
+    const isLeaf = typeof member !== 'object' || member === null || isExactNumber(member)
+    const shown = isLeaf ? maskLeaf(member) : yield* maskNumbersIn(member)
+    if (Array.isArray(masked)) masked.push(shown)
+    else setOwn(masked, maskNumbers(key), shown)
   }
-  if (Array.isArray(value)) return value.map(maskNumbersIn)
-  if (typeof value !== 'object' || value === null) return value
-  const masked: JsonObject = {}
-  for (const [key, member] of Object.entries(value)) setOwn(masked, maskNumbers(key), maskNumbersIn(member))
   return masked
+}
+
+const maskLeaf = (value: Json): Json => {
+  if (typeof value === 'string') return maskNumbers(value)
+  if (typeof value !== 'number' && !isExactNumber(value)) return value
+  const spelled = isExactNumber(value) ? value.rawJSON : String(value)
+  const masked = maskNumbers(spelled)
+  return masked === spelled ? value : masked
 }

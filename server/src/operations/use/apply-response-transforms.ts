@@ -71,9 +71,12 @@ const apply = async (
   }
   const root: JsonObject = { answer: json }
   const taken: { readonly location: JsonLocation; readonly definition: TokenDefinition }[] = []
+  let isMasked = false
   for (const transform of transforms) {
+    if (!caller.work.hasTurn) await caller.work.turn()
     if (transform.type === 'mask') {
-      setOwn(root, 'answer', maskNumbersIn(root.answer ?? null))
+      if (!isMasked) setOwn(root, 'answer', await maskAll(root.answer ?? null, caller))
+      isMasked = true
       continue
     }
     const location = ['answer', ...transform.location]
@@ -90,6 +93,16 @@ const apply = async (
     put(place, ids[index] ?? null)
   }
   return Buffer.from(stringify(root.answer ?? null))
+}
+
+const maskAll = async (answer: Json, { work }: Caller): Promise<Json> => {
+  const masking = maskNumbersIn(answer)
+  let step = masking.next()
+  while (step.done !== true) {
+    if (!work.hasTurn) await work.turn()
+    step = masking.next()
+  }
+  return step.value
 }
 
 /** All of them or none, and their record with them. */

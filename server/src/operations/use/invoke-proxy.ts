@@ -1,3 +1,4 @@
+import type { TenantKeys } from '../../crypto/keys.ts'
 import { decideUse, mayUseSome } from '../../domain/access/use.ts'
 import type { Act, ActKind, ActResult } from '../../domain/acts/act.ts'
 import { type ErrorCode, statusOf, VaultError } from '../../domain/errors.ts'
@@ -40,8 +41,8 @@ export type ProxyRequest = {
   readonly headerPrefix: string
   /** Texts of keys, which go nowhere. */
   readonly secrets: readonly string[]
-  /** Gives back the memory that the request's body was charged. */
-  readonly releaseBody: () => void
+  /** Gives back the memory that the request's body was charged, and keeps so many bytes. */
+  readonly releaseBody: (keeping: number) => void
   /** Aborted when the caller has left. */
   readonly signal: AbortSignal
 }
@@ -74,11 +75,14 @@ export const invokeProxy = async (
   asked: ProxyRequest,
 ): Promise<ProxyAnswer> => {
   const url = destinationOf(vault, caller, asked)
+  const heldBefore = caller.memory?.held ?? 0
   const rendered = await render(vault, caller, asked, url)
+  // The tokens stay until their values have been looked for in the answer.
+  const ofTokens = (caller.memory?.held ?? 0) - heldBefore
   const call = new RecordedCall(vault, caller, asked, url)
   let answer: OutboundAnswer
   try {
-    answer = await call.send(rendered)
+    answer = await call.send(rendered, ofTokens)
   } catch (error) {
     const refusal = asRefusal(error)
     call.ends(statusOf(refusal instanceof VaultError ? refusal.code : 'internal'), 'failed')
@@ -87,18 +91,20 @@ export const invokeProxy = async (
   call.ends(answer.status, 'allowed')
   await caller.work.turn()
   try {
-    const shown = await changed(vault, call.finishing, asked, answer)
-    const headers = headersToReturn(answer.headers, asked)
-    const guard = guardFor(asked, rendered)
-    await maskAll(guard, shown, caller)
-    const receipt = call.receipt
-    const values = guard.maskHeaders(headers.map(([, value]) => value))
-    return {
-      status: answer.status,
-      headers: headers.map(([name], at): HeaderPair => [name, values[at] ?? '']),
-      body: shown,
-      receipt,
-    }
+    return await oneByOne(caller, answer.body.length, async () => {
+      const shown = await changed(vault, call.finishing, asked, answer)
+      const headers = headersToReturn(answer.headers, asked)
+      const guard = await guardFor(caller, asked, rendered)
+      await maskAll(guard, shown, caller)
+      const receipt = call.receipt
+      const values = guard.maskHeaders(headers.map(([, value]) => value))
+      return {
+        status: answer.status,
+        headers: headers.map(([name], at): HeaderPair => [name, values[at] ?? '']),
+        body: shown,
+        receipt,
+      }
+    })
   } catch (error) {
     call.ends(statusOf('responseTransformFailed'), 'failed')
     throw error
@@ -212,13 +218,13 @@ class RecordedCall {
     return this.#vault.acts.idOf(this.#sending)
   }
 
-  async send({ headers, body }: Rendered): Promise<OutboundAnswer> {
+  async send({ headers, body }: Rendered, heldBytes: number): Promise<OutboundAnswer> {
     const { proxy, method, signal, releaseBody } = this.#asked
     const { tenantNumber, application } = this.#caller
     const { outbound, clock } = this.#vault
     this.#begun = clock()
     // From here on, the call has room of its own: who waits for a destination takes nothing from other requests.
-    releaseBody()
+    releaseBody(heldBytes)
     const id = proxy?.id ?? `of ${application.id}`
     this.#answered = await outbound.send({
       tenant: tenantNumber,
@@ -321,10 +327,43 @@ const changed = async (
 }
 
 /** What the destination must not send back: what the request used, except what the caller may read anyway (U14). */
-const guardFor = ({ proxy }: ProxyRequest, { used, insertedConfiguration }: Rendered): EchoGuard => {
-  if (proxy?.echoGuard === false) return new EchoGuard([])
-  const hidden = used.filter(({ isRevealed }) => !isRevealed)
-  return new EchoGuard([...hidden.flatMap(({ data }) => guardedValues(data)), ...insertedConfiguration])
+const guardFor = async (
+  { work }: Caller,
+  { proxy }: ProxyRequest,
+  { used, insertedConfiguration }: Rendered,
+): Promise<EchoGuard> => {
+  if (proxy?.echoGuard === false) return new EchoGuard()
+  const guard = new EchoGuard(insertedConfiguration)
+  for (const { isRevealed, data } of used) {
+    if (isRevealed) continue
+    let added = 0
+    for (const value of guardedValues(data)) {
+      guard.add(value)
+      if (++added % valuesAtOnce === 0 && !work.hasTurn) await work.turn()
+    }
+    if (!work.hasTurn) await work.turn()
+  }
+  return guard
+}
+
+const valuesAtOnce = 256
+
+/** The last long answer of a tenant that is worked on. */
+const workedOn = new WeakMap<TenantKeys, Promise<void>>()
+const longAnswerBytes = 1 << 16
+
+/** Long answers of a tenant are worked on one after another: that takes many times their length of memory, and no less time at once. */
+const oneByOne = async <T>({ keys }: Caller, bytes: number, work: () => Promise<T>): Promise<T> => {
+  if (bytes < longAnswerBytes) return work()
+  const before = workedOn.get(keys)
+  const { promise, resolve } = Promise.withResolvers<void>()
+  workedOn.set(keys, promise)
+  try {
+    await before
+    return await work()
+  } finally {
+    resolve()
+  }
 }
 
 const maskAll = async (guard: EchoGuard, body: Buffer, { work }: Caller): Promise<void> => {

@@ -151,6 +151,20 @@ describe('the echo guard', () => {
     for (const value of values.slice(0, 100)) assert.ok(!answer.includes(value))
   })
 
+  test('values that begin alike are sorted, and places where each might be are looked at, in pieces (U14.1, C37.2)', () => {
+    const start = '1234 5678 '
+    const guard = new EchoGuard(Array.from({ length: 10_000 }, (_, each) => `${start}${each}`))
+    const piecesOf = (answer: string): number => {
+      let pieces = 0
+      for (const _ of guard.mask(Buffer.from(answer))) pieces++
+      return pieces
+    }
+    const sorting = piecesOf(start.repeat(10))
+    assert.ok(sorting > 40)
+    const places = 5_000
+    assert.ok(piecesOf(start.repeat(places)) > places / 200)
+  })
+
   test('values that repeat themselves do not make it slow, and half of a long one is masked too (U14.1)', () => {
     const values = [`${'a'.repeat(200_000)}b`, 'a'.repeat(9), `${'ab'.repeat(50_000)}c`]
     const answer = Buffer.from('a'.repeat(1 << 19) + 'ab'.repeat(1 << 18))
