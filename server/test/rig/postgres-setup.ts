@@ -21,7 +21,8 @@ export const globalSetup = async (): Promise<void> => {
     folder = sharedFolder(tmpdir())
   }
   process.env.TMPDIR = folder
-  process.env.NODE_COMPILE_CACHE ??= join(folder, 'compiled')
+  // Kept for the next run, which finds the code of every file that has not changed.
+  process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, '../../../build/compiled')
   process.env[takenVariable] = join(folder, 'taken')
   mkdirSync(join(folder, 'taken'))
   if (process.env[serverVariable]) return

@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test'
 import { endpoints } from '../../src/contract/endpoints.ts'
 import { allFamilies } from '../../src/telemetry/families.ts'
 import { certificate } from '../rig/certificates.ts'
-import { isLong } from '../rig/long-run.ts'
+import { inShortRun, isLong } from '../rig/long-run.ts'
 import { assertRefused, call, Site } from '../rig/program.ts'
 import { promtoolSays, Scrape } from '../rig/scrape.ts'
 import { askForRandomPaths, serveWatched, type Watched } from './watched.ts'
@@ -191,9 +191,9 @@ const assertNamesAreThere = ({ names }: Scrape): void => {
   }
 }
 
-describe('metrics of several workers', { timeout: 180_000 }, () => {
-  const workers = isLong ? 4 : 2
-  const [early, late] = isLong ? [4_992, 5_008] : [1_600, 1_600]
+describe('metrics of several workers', { skip: inShortRun, timeout: 180_000 }, () => {
+  const workers = 4
+  const [early, late] = [4_992, 5_008]
   const site = new Site()
   let server: Watched
   let key: string
