@@ -9,6 +9,8 @@ import type { Caller, Vault } from '../vault/vault.ts'
 
 /** Tokens whose sealed bytes are no more than this are read without asking for memory first. */
 const readAtOnceBytes = 1 << 17
+/** What a sealed card takes, and a little more. Many ids are expected to weigh as much each, so that few rows are read in vain. */
+const usualTokenBytes = 512
 
 /**
  * The living tokens among these ids, all of one snapshot, with the transient fields that are still visible. Each is read and opened
@@ -42,15 +44,18 @@ export const loadTokens = async (
 }
 
 const read = async (vault: Vault, caller: Caller, ids: readonly string[]): Promise<TokensWithTransients> => {
-  let bytesMax = readAtOnceBytes
+  const { memory } = caller
+  const heldBefore = memory?.held ?? 0
+  const mayHold = (bytes: number): boolean => memory === undefined || memory.hold(heldBefore + bytes)
+  const usualBytes = ids.length * usualTokenBytes
+  let bytesMax = usualBytes > readAtOnceBytes && mayHold(usualBytes) ? usualBytes : readAtOnceBytes
   for (;;) {
     const found = await vault.store.getTokensUpTo(caller.tenantNumber, ids, bytesMax)
     if (!caller.work.hasTurn) await caller.work.turn()
     if ('rows' in found) return found
     bytesMax = found.sealedBytes
     if (bytesMax > limits.detokenizeTokenBytes) throw tooLong()
-    const { memory } = caller
-    if (memory !== undefined && !memory.hold(memory.held + bytesMax)) throw new VaultError('overloaded')
+    if (!mayHold(bytesMax)) throw new VaultError('overloaded')
   }
 }
 
