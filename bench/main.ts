@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { benchMemory, benchScale, benchStartup } from './at-scale.ts'
 import { ratioChart } from './chart.ts'
+import { benchCitus } from './citus.ts'
 import { benchDetokenize } from './detokenize.ts'
 import { benchFeed } from './feed.ts'
 import { benchFind } from './find.ts'
@@ -25,6 +26,7 @@ const others: Readonly<Record<string, () => Promise<void>>> = {
   startup: benchStartup,
   workers: benchWorkers,
   postgres: benchPostgres,
+  citus: benchCitus,
   profile: benchProfile,
   size: benchSize,
   log: benchLog,

@@ -14,7 +14,11 @@ export type Served = {
   readonly pid: number
   readonly workers: number
   readonly port: number
-  readonly keys: { readonly api_key: string; readonly private_api_key: string }
+  readonly keys: {
+    readonly api_key: string
+    readonly private_api_key: string
+    readonly management_api_key: string
+  }
   readonly ids: readonly string[]
   stop(): Promise<void>
 }

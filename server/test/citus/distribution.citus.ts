@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
 import { openPostgres } from '../../src/store/postgres/postgres-store.ts'
 import { accessTables, contentTables, evidenceTables, logTables } from '../../src/store/tables.ts'
-import { citusServers } from '../rig/citus-cluster.ts'
+import { citusServers, queryAt } from '../rig/citus-cluster.ts'
 import { type Engine, engines } from '../rig/engines.ts'
 import { becomeLaterRelease } from '../rig/later-migration.ts'
 import { emptyDatabase, settingsOf } from '../rig/postgres-databases.ts'
@@ -243,17 +243,3 @@ describe('a database that cannot be distributed', () => {
     assert.match(stdout, /^schema \d+ of \d+\n$/)
   })
 })
-
-const queryAt = async (
-  url: string,
-  sql: string,
-  values: unknown[] = [],
-): Promise<Record<string, unknown>[]> => {
-  const client = new pg.Client(url)
-  await client.connect()
-  try {
-    return (await client.query(sql, values)).rows
-  } finally {
-    await client.end()
-  }
-}

@@ -7,8 +7,15 @@ import { TestVault } from '../rig/test-vault.ts'
 import { type Explained, explainedMarkdown, taskCount } from './explained-markdown.ts'
 import { type Sent, statementsOfRequests } from './request-path.ts'
 
-/** It names the tables of a shard, at the node that holds them, or asks where shards are. */
-const isOfNode = ({ text }: Sent): boolean => /\w_\d{6}\b|pg_dist_|get_shard_id_/.test(text)
+/** It names the tables of a shard, at the node that holds them, or asks where shards are and how to write to them. */
+const isOfNode = ({ text }: Sent): boolean =>
+  /\w_\d{6}\b|pg_dist_|get_shard_id_|lock_shard_metadata|pg_get_functiondef/.test(text)
+
+/** What is sent instead when a shard has moved. */
+const throughCitus = (sent: Sent): Sent => ({
+  ...sent,
+  text: sent.text.replace(/^SELECT pg_temp\.(\w+?)_\d+\(/, 'SELECT $1('),
+})
 
 /** A change of grants: it affects tables that every node holds, and is made by the coordinator. */
 const isMadeByCoordinator = ({ text }: Sent): boolean => text.includes('revise_or_undo')
@@ -21,11 +28,13 @@ describe('what requests ask of a Citus cluster', () => {
     vault = await TestVault.start({ ...(engines[0] && { engine: engines[0] }) })
     connection = new Connection({ ...settingsOf(await databaseOf(vault.folder.path)), plansPerValue: true })
     // A batch of several sets is sent the same way as a single set.
-    statements = (await statementsOfRequests(vault)).flatMap(sent =>
-      sent.text.includes('apply_or_undo')
-        ? [sent, { ...sent, text: sent.text.replace('apply_or_undo', 'apply_or_abort') }]
-        : [sent],
-    )
+    statements = (await statementsOfRequests(vault))
+      .map(throughCitus)
+      .flatMap(sent =>
+        sent.text.includes('apply_or_undo')
+          ? [sent, { ...sent, text: sent.text.replace('apply_or_undo', 'apply_or_abort') }]
+          : [sent],
+      )
   })
   after(async () => {
     await connection.close()

@@ -65,12 +65,29 @@ export const carryOut = async (
     lost.filter(one => one !== write),
   )
   books.settle(names, to)
+  if (to === undefined) await areRefused(target, ledger, names)
   write.learn?.(answer?.body)
   keepReceipt(ledger, answer)
   counts.answered++
   if (idempotencyKey !== undefined)
     answered.set(writer, { write, id: answer?.body.id, clockMs: target.clockMs })
   return true
+}
+
+/** A revoked key stops working on every node within this time (C27). */
+export const closedAfterMs = 1_000
+
+/** The texts of these keys, as far as they are keys, open nothing any more. */
+const areRefused = async ({ urls }: Target, { secrets }: Ledger, names: readonly string[]): Promise<void> => {
+  const until = performance.now() + closedAfterMs
+  for (const [name, key] of names.map(name => [name, secrets.get(name)] as const))
+    for (const url of key === undefined ? [] : urls)
+      for (let isOpen = true; isOpen; ) {
+        const askedAt = performance.now()
+        // A node that is dead, or has lost its storage, lets nobody in.
+        isOpen = (await askOnce(url, 'GET', '/applications/key', { key: key ?? '' }))?.status === 200
+        assert.ok(!isOpen || askedAt < until, `${name} was revoked and still opens ${url}`)
+      }
 }
 
 /** L1: the answer to a write has a record, unless it only repeats an earlier one. */

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { closedAfterMs } from './carry-out.ts'
 import type { Ledger } from './ledger.ts'
 import { applicationState, keyNumber, tenantState, tokenState } from './parts-of-a-write.ts'
 import { askOnce, type Body, read, type Target } from './target.ts'
@@ -86,7 +87,6 @@ const checkCounts = async (target: Target, { books }: Ledger, tokens: readonly B
 
 const startedAt = Date.now()
 const keysTried = 5
-const closedAfterMs = 1_000
 
 /** Existing keys work. Others stop working within a second on every node (C27). */
 const checkKeys = async (target: Target, { books, secrets }: Ledger): Promise<void> => {

@@ -8,6 +8,7 @@ import { type Program, type Result, Site } from '../rig/program.ts'
 import { checkStorage, examineStorage } from './check-storage.ts'
 import { complaintsOf } from './complaints.ts'
 import { type KillOrder, orderTo } from './kill-order.ts'
+import { KillableCitus } from './killable-citus.ts'
 import { KillableDatabase } from './killable-database.ts'
 import { configOf, newTenantWith } from './new-tenant.ts'
 import { olderSchema } from './older-schema.ts'
@@ -29,7 +30,7 @@ export class Fleet implements Target {
   readonly size: number
   readonly #workers: number
   readonly #site = new Site()
-  readonly #database: KillableDatabase | undefined
+  readonly #database: KillableDatabase | KillableCitus | undefined
   readonly #nodes = new Map<number, Node>()
   /** Nodes that once lost their database may complain about it. */
   readonly #excused = new Set<Node>()
@@ -44,7 +45,7 @@ export class Fleet implements Target {
 
   private constructor(
     { engine, nodes, workers }: FleetOptions,
-    database: KillableDatabase | undefined,
+    database: KillableDatabase | KillableCitus | undefined,
     partner: Partner,
   ) {
     this.engine = engine
@@ -56,9 +57,14 @@ export class Fleet implements Target {
   }
 
   static async open(options: FleetOptions): Promise<Fleet> {
-    const isServer = options.engine === 'postgres'
+    const { engine, nodes } = options
     const partner = await Partner.start()
-    return new Fleet(options, isServer ? await KillableDatabase.start(options.nodes) : undefined, partner)
+    if (engine === 'citus') return new Fleet(options, await KillableCitus.start(nodes), partner)
+    return new Fleet(
+      options,
+      engine === 'postgres' ? await KillableDatabase.start(nodes) : undefined,
+      partner,
+    )
   }
 
   get keys(): Target['keys'] {
@@ -75,9 +81,13 @@ export class Fleet implements Target {
     return this.#keys !== undefined
   }
 
+  get urls(): readonly string[] {
+    return [...this.#nodes.values()].map(({ url }) => url)
+  }
+
   async reach(pick: (count: number) => number): Promise<string | undefined> {
     await this.#storageIsBack
-    const urls = [...this.#nodes.values()].map(({ url }) => url)
+    const { urls } = this
     return urls[pick(urls.length)]
   }
 
@@ -143,6 +153,13 @@ export class Fleet implements Target {
     await this.#storageIsBack
   }
 
+  /** The cluster under a vault on Citus. Whoever is about to kill one of its servers says so. */
+  cluster(options: { isKilled: boolean }): KillableCitus {
+    assert.ok(this.#database instanceof KillableCitus)
+    if (options.isKilled) this.#shake()
+    return this.#database
+  }
+
   /** From now on everything answered is in two places, and the second server can take over. */
   async addStandby(): Promise<void> {
     await this.#shakenDatabase().addStandby()
@@ -164,7 +181,7 @@ export class Fleet implements Target {
   }
 
   async formerIsGone(): Promise<void> {
-    await this.#database?.removeOther()
+    if (this.#database instanceof KillableDatabase) await this.#database.removeOther()
   }
 
   /** Resolves once every living node finds its storage. */
@@ -174,7 +191,7 @@ export class Fleet implements Target {
 
   /** Reverts storage to the schema of an older release. No node may be running. */
   async takeSchemaBack(): Promise<void> {
-    if (this.#database !== undefined) return this.#database.takeSchemaBack()
+    if (this.#database instanceof KillableDatabase) return this.#database.takeSchemaBack()
     const { statements, number } = olderSchema(migrations)
     const database = this.#openFile()
     for (const sql of [...statements, `PRAGMA user_version = ${number}`]) database.exec(sql)
@@ -228,10 +245,14 @@ export class Fleet implements Target {
   }
 
   #shakenDatabase(): KillableDatabase {
-    assert.ok(this.#database)
+    assert.ok(this.#database instanceof KillableDatabase)
+    this.#shake()
+    return this.#database
+  }
+
+  #shake(): void {
     this.#databaseDied = true
     for (const node of this.#nodes.values()) this.#excused.add(node)
-    return this.#database
   }
 
   #config(): Config {

@@ -16,7 +16,7 @@ export type Point = (typeof points)[number]
 
 /** What a process is started with: a clock that is ahead, and where it dies. */
 export type KillOrder = {
-  readonly engine: 'sqlite' | 'postgres'
+  readonly engine: 'sqlite' | 'postgres' | 'citus'
   readonly clockMs?: number
   readonly point?: Point
   /** Dies the n-th time it passes the point. */

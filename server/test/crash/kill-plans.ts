@@ -1,6 +1,8 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Seeded } from '../rig/seeded.ts'
 import type { EngineName, Fleet, FleetOptions } from './fleet.ts'
 import type { Point } from './kill-order.ts'
+import { type KillableCitus, transferModes } from './killable-citus.ts'
 import type { Ledger } from './ledger.ts'
 import { Load } from './load.ts'
 
@@ -25,6 +27,7 @@ export type KillPlan = {
 }
 
 const pointsUnderLoad: readonly Point[] = ['before-commit', 'in-commit', 'after-commit', 'before-answer']
+const all: readonly EngineName[] = ['sqlite', 'postgres', 'citus']
 const both: readonly EngineName[] = ['sqlite', 'postgres']
 const answersMax = 120
 /** How many answers come from the others before the dead node is back, and again after that. */
@@ -49,7 +52,7 @@ const comeBack = async ({ fleet }: Scene, load: Load, victim: number): Promise<v
 
 const atAnyMoment: KillPlan = {
   name: 'any-moment',
-  engines: both,
+  engines: all,
   happen: async scene => {
     const { fleet, ledger, random } = scene
     await fleet.startAll()
@@ -69,7 +72,7 @@ const underLoad = (
   { passes = passesMax, ...limits }: Partial<KillPlan> & { passes?: number } = {},
 ): KillPlan => ({
   name: point,
-  engines: both,
+  engines: all,
   ...limits,
   happen: async scene => {
     const { fleet, ledger, random } = scene
@@ -219,6 +222,78 @@ const databaseFailsOver = (
   },
 })
 
+/** Something happens to the servers of a cluster under load, and the load goes on. */
+const inCluster = (
+  name: string,
+  happen: (cluster: KillableCitus, scene: Scene, load: Load) => Promise<string>,
+  { isKilled = false }: { isKilled?: boolean } = {},
+): KillPlan => ({
+  name,
+  engines: ['citus'],
+  happen: async scene => {
+    const { fleet, ledger, random } = scene
+    await fleet.startAll()
+    const load = new Load(fleet, ledger, scene)
+    const after = random.between(1, answersMax)
+    await load.answers(after)
+    load.goOn()
+    const told = await load.while(happen(fleet.cluster({ isKilled }), scene, load))
+    await inTime(backMaxMs, Promise.all([fleet.allReady(), load.answers(2 * answersMeanwhile)]))
+    await load.end()
+    return `${told}, after ${after} answers`
+  },
+})
+
+/** A server of a cluster stays away until this many more writes have got no answer. */
+const lossesMax = 12
+const someLosses = async ({ ledger: { counts }, random }: Scene): Promise<void> => {
+  const enough = counts.lost + random.between(1, lossesMax)
+  while (counts.lost < enough) await pause(5)
+}
+/** A node finds its way within this time once the servers are back. */
+const backMaxMs = 20_000
+
+const clusterPlans: readonly KillPlan[] = [
+  inCluster('shard-moves', async (cluster, { random }) => {
+    const modes = [...transferModes, random.pick(transferModes) ?? 'block_writes']
+    for (const mode of modes) await cluster.moveShard(mode)
+    return `the tenant's shard moved: ${modes.join(', ')}`
+  }),
+  inCluster(
+    'worker',
+    async (cluster, scene) => {
+      const which = scene.random.below(3) === 0 ? 'other' : 'own'
+      await cluster.killWorker(which, () => someLosses(scene))
+      return `the ${which === 'own' ? "tenant's" : 'other'} worker killed`
+    },
+    { isKilled: true },
+  ),
+  inCluster(
+    'coordinator',
+    async (cluster, scene) => {
+      await cluster.killCoordinator(() => someLosses(scene))
+      return 'the coordinator killed'
+    },
+    { isKilled: true },
+  ),
+  inCluster('drained', async (cluster, { random }, load) => {
+    const mode = random.pick(transferModes) ?? 'block_writes'
+    await cluster.addWorker()
+    await load.answers(answersMeanwhile)
+    load.goOn()
+    await cluster.drainWorker(mode)
+    return `a worker added and drained (${mode})`
+  }),
+  inCluster(
+    'worker-address',
+    async cluster => {
+      await cluster.moveWorker()
+      return "the tenant's worker killed and its standby promoted at another address"
+    },
+    { isKilled: true },
+  ),
+]
+
 const allKillPlans: readonly KillPlan[] = [
   atMigration,
   atAnyMoment,
@@ -231,12 +306,13 @@ const allKillPlans: readonly KillPlan[] = [
   underLoad('before-call', { onlyAlone: true }),
   underLoad('after-call', { onlyAlone: true }),
   nodeThenDatabase,
-  atUpkeep('in-sweeper', both, 6),
+  atUpkeep('in-sweeper', all, 6),
   atUpkeep('in-checkpoint', ['sqlite'], 1),
   databaseDies('in-checkpoint', { inCheckpoint: true }),
   databaseFailsOver('failover', { isSilent: false, maxMs: 5_000 }),
   // Three seconds until its silence is noticed, five until it is given up.
   databaseFailsOver('silent-failover', { isSilent: true, maxMs: 12_000 }),
+  ...clusterPlans,
 ]
 
 export const killPlanNames = [...new Set(allKillPlans.map(({ name }) => name))]

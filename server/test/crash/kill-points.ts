@@ -38,7 +38,7 @@ async function arm({ point, pass = 1, engine, delayMs = 0 }: KillOrder): Promise
     if (isMainThread) watchCalls(reach)
     return
   }
-  if (engine === 'postgres') {
+  if (engine !== 'sqlite') {
     const { watchPostgres } = await import('./postgres-points.ts')
     watchPostgres(reach)
     return

@@ -26,6 +26,8 @@ export type Target = {
   readonly clockMs: number
   /** The process or database behind it was killed recently, so 503 is an honest answer. */
   readonly isShaken: boolean
+  /** The addresses of all living nodes. */
+  readonly urls: readonly string[]
   /** The address of a living node; waits while storage is away. Undefined once no node is alive. */
   reach(pick: (count: number) => number): Promise<string | undefined>
 }

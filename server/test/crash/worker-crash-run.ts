@@ -31,7 +31,13 @@ export const workerCrashRun = async (options: {
     const program = await site.serve(['--workers', String(workers), '--log-level', 'debug'])
     const config = configOf(site)
     const keys = await newTenant(config)
-    const target: Target = { keys, clockMs: 0, isShaken: false, reach: async () => program.url }
+    const target: Target = {
+      keys,
+      clockMs: 0,
+      isShaken: false,
+      urls: [program.url],
+      reach: async () => program.url,
+    }
     const load = new Load(target, ledger, { seed, round: 1 })
     for (let kill = 0; kill < kills; kill++) {
       await load.answers(random.between(1, answersBetweenKills))

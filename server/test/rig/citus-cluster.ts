@@ -7,25 +7,29 @@ export const citusServers: readonly string[] = (process.env[citusVariable] ?? ''
 
 /** Joins databases of the same name, one on each server, into one cluster. */
 export const joinNodes = async (databases: readonly string[]): Promise<void> => {
-  for (const url of databases) await run(url, ['CREATE EXTENSION citus'])
+  for (const url of databases) await queryAt(url, 'CREATE EXTENSION citus')
   const [coordinator = '', ...workers] = databases
-  await run(coordinator, [
-    `SELECT citus_set_coordinator_host(${placeOf(coordinator)})`,
-    ...workers.map(worker => `SELECT citus_add_node(${placeOf(worker)})`),
-  ])
+  await queryAt(coordinator, `SELECT citus_set_coordinator_host(${placeInSql(coordinator)})`)
+  for (const worker of workers) await queryAt(coordinator, `SELECT citus_add_node(${placeInSql(worker)})`)
 }
 
-const placeOf = (url: string): string => {
+export const placeInSql = (url: string): string => {
   const { hostname, port } = new URL(url)
   return `'${hostname}', ${port}`
 }
 
-const run = async (url: string, statements: readonly string[]): Promise<void> => {
+export const queryAt = async (
+  url: string,
+  sql: string,
+  values?: readonly unknown[],
+): Promise<Record<string, unknown>[]> => {
   const client = new pg.Client(url)
+  // A server that is killed meanwhile is the caller's business, who gets no answer.
+  client.on('error', () => undefined)
   await client.connect()
   try {
-    for (const statement of statements) await client.query(statement)
+    return (await client.query(sql, values && [...values])).rows
   } finally {
-    await client.end()
+    await client.end().catch(() => undefined)
   }
 }

@@ -2,7 +2,7 @@ import { foreignCode } from '../../domain/foreign-code.ts'
 import { placeOf } from '../../domain/log.ts'
 import type { BatchResult } from '../commit-queue.ts'
 import { changesGrants, isConflict, type LogPart, type WriteSet } from '../write-set.ts'
-import type { Connection, Statement } from './connection.ts'
+import type { Statement } from './connection.ts'
 import {
   conditionFailed,
   isOwnFault,
@@ -12,6 +12,7 @@ import {
 } from './failures.ts'
 import { sealedLog, UnsealedError } from './log-parameters.ts'
 import { mergeChanges, type PackedChanges, packSet, toParameters } from './packed-changes.ts'
+import type { Sends } from './shard-writing.ts'
 
 type Packed = {
   readonly tenant: number
@@ -35,16 +36,13 @@ const tryEachMs = 2_000
  * with a savepoint.
  */
 export class BatchWriter {
-  readonly #connection: Connection
+  readonly #connection: Sends
   /** Which of each counter's rows this writer moves, and which of each log's writers it is. */
   readonly #counterShard: number
   /** On Citus a set is applied on its shard by one call, which cannot share a transaction with others. */
   readonly #isSharded: boolean
 
-  constructor(
-    connection: Connection,
-    { counterShard, isSharded }: { counterShard: number; isSharded: boolean },
-  ) {
+  constructor(connection: Sends, { counterShard, isSharded }: { counterShard: number; isSharded: boolean }) {
     this.#connection = connection
     this.#counterShard = counterShard
     this.#isSharded = isSharded

@@ -13,6 +13,8 @@ export type ConnectionSettings = {
   readonly statementTimeoutMs: number
   /** Whether the server may plan for the given values. Citus must, because the values tell it the shard. */
   readonly plansPerValue?: boolean
+  /** Whether it writes to the tables of shards of Citus, with functions of its own (shard-writing.ts). */
+  readonly writesShards?: boolean
   /** How long a transaction may sit idle. If its COMMIT is lost on the way, the server holds its locks for this long. */
   readonly standstillMaxMs?: number
   /** Shared by all connections that must agree on the primary. */
@@ -53,6 +55,7 @@ export const clientConfig = (
     statementTimeoutMs,
     standstillMaxMs,
     plansPerValue = false,
+    writesShards = false,
   }: ConnectionSettings,
   { host, port }: DatabaseAddress['hosts'][number],
 ): pg.ClientConfig => {
@@ -65,6 +68,10 @@ export const clientConfig = (
     row_security: 'off',
     // The format that the type parser reads.
     bytea_output: 'hex',
+    ...(writesShards && {
+      'citus.enable_manual_changes_to_shards': 'on',
+      'citus.enable_ddl_propagation': 'off',
+    }),
   }
   return {
     host,

@@ -1,16 +1,23 @@
 import type { ConnectionSettings } from './client-config.ts'
 import { Connection, type QueryAnswer, type Statement } from './connection.ts'
 import { Failover } from './failover.ts'
-import { MovedError, ReadPool } from './read-pool.ts'
+import { ReadPool } from './read-pool.ts'
+import { isMoved, Shard, type ShardRow } from './shard.ts'
+import { type Sends, ShardWriting } from './shard-writing.ts'
 
 /** A server that holds rows of tenants. */
 type Place = { readonly reads: ReadPool; readonly writing: readonly Connection[] }
+
+type PlacedShard = { readonly shard: Shard; readonly place: Place }
 
 /** How often it is asked where shards are. Whoever still asks the former place of a shard is answered as well, only more slowly. */
 const lookEveryMs = 2_000
 const tenantsRemembered = 100_000
 
-/** Nodes without metadata of their own cannot find a tenant's rows. The coordinator (group 0) has connections already. */
+/**
+ * Nodes without metadata of their own cannot find a tenant's rows. The coordinator (group 0) has connections already. If Citus keeps
+ * a shard twice, it must write both.
+ */
 const shardPlaces = `
   SELECT s.shardid::text AS shard, groupid AS node_group, n.nodename AS host, n.nodeport AS port,
     array(SELECT part.logicalrelid::text FROM pg_dist_shard part JOIN pg_dist_partition whole USING (logicalrelid)
@@ -18,14 +25,13 @@ const shardPlaces = `
     array(SELECT shard_name(part.logicalrelid, part.shardid)
       FROM pg_dist_shard part JOIN pg_dist_partition whole USING (logicalrelid)
       WHERE part.shardminvalue = s.shardminvalue AND whole.colocationid = tokens.colocationid
-      ORDER BY part.logicalrelid::text) AS tables
+      ORDER BY part.logicalrelid::text) AS tables,
+    (SELECT shard_name(logicalrelid, shardid) FROM pg_dist_shard WHERE logicalrelid = 'tenants'::regclass) AS tenants
   FROM pg_dist_partition tokens JOIN pg_dist_shard s USING (logicalrelid)
   JOIN pg_dist_placement p USING (shardid) JOIN pg_dist_node n USING (groupid)
   WHERE tokens.logicalrelid = 'tokens'::regclass AND n.noderole = 'primary' AND n.isactive AND n.hasmetadata
-    AND n.metadatasynced AND n.groupid <> 0`
-/** As this node knows it, which learns of a move no later than it would pass a statement on. */
-const isShardHere =
-  'SELECT FROM pg_dist_placement WHERE shardid = $1::bigint AND groupid = $2::int AND shardstate = 1'
+    AND n.metadatasynced AND n.groupid <> 0
+    AND (SELECT count(*) FROM pg_dist_placement copies WHERE copies.shardid = s.shardid) = 1`
 const shardOfTenant = `SELECT get_shard_id_for_distribution_column('tokens', $1::bigint)::text AS shard`
 
 /**
@@ -38,27 +44,34 @@ export class Cluster {
   readonly #coordinator: ReadPool
   readonly #readers: number
   readonly #writers: number
+  /** Called when a node is reached for the first time, or again. */
+  readonly #onReached: () => void
   /** Of which shard each tenant is. */
   readonly #shardOf = new Map<number, string>()
   #places = new Map<string, Place>()
-  #shardById = new Map<string, Shard>()
+  #shardById = new Map<string, PlacedShard>()
   #looking: Promise<void> | undefined
   #timer: NodeJS.Timeout | undefined
 
   constructor(
     settings: ConnectionSettings,
     coordinator: ReadPool,
-    { readers, writers }: { readonly readers: number; readonly writers: number },
+    {
+      readers,
+      writers,
+      onReached,
+    }: { readonly readers: number; readonly writers: number; readonly onReached: () => void },
   ) {
     this.#settings = settings
     this.#coordinator = coordinator
     this.#readers = readers
     this.#writers = writers
+    this.#onReached = onReached
   }
 
   async start(): Promise<void> {
     await this.#look()
-    this.#timer = setInterval(() => void this.#look().catch(() => {}), lookEveryMs).unref()
+    this.#timer = setInterval(() => this.#lookSoon(), lookEveryMs).unref()
   }
 
   /** How many nodes hold tenants' rows. */
@@ -71,29 +84,28 @@ export class Cluster {
    * were moved away or the node is gone, the coordinator knows where they are.
    */
   async query<Row>(tenant: number, statement: Statement): Promise<QueryAnswer<Row>> {
-    const shard = await this.#shard(tenant)
-    if (shard === undefined) return this.#coordinator.query<Row>(tenant, statement)
-    const { reads } = shard.place
+    const found = await this.#find(tenant)
+    if (found === undefined) return this.#coordinator.query<Row>(tenant, statement)
+    const { shard, place } = found
     try {
-      const options = { kind: statement.name, check: shard.check }
-      return await reads.query<Row>(tenant, shard.own(statement), options)
+      return await place.reads.query<Row>(tenant, shard.reading(statement), statement.name)
     } catch (error) {
-      if (reads.open !== undefined && !(error instanceof MovedError)) throw error
-      void this.#look().catch(() => {})
+      if (place.reads.open !== undefined && !isMoved((error as Error).cause)) throw error
+      this.#lookSoon()
       return this.#coordinator.query<Row>(tenant, statement)
     }
   }
 
-  /** A connection that writes where the tenant's rows are; `position` chooses among several. */
-  async writing(tenant: number, position: number): Promise<Connection | undefined> {
-    const place = (await this.#shard(tenant))?.place
-    const connection = place?.writing[position % place.writing.length]
-    try {
-      await connection?.open()
-      return connection
-    } catch {
-      return undefined
-    }
+  /** Writes where the tenant's rows are, or through the coordinator; `position` chooses among several connections. */
+  async writing(tenant: number, position: number, coordinator: () => Promise<Sends>): Promise<Sends> {
+    const found = await this.#find(tenant)
+    const { writing = [] } = found?.place ?? {}
+    const connection = writing[position % writing.length]
+    if (found === undefined || connection === undefined) return coordinator()
+    return new ShardWriting(connection, found.shard, () => {
+      this.#lookSoon()
+      return coordinator()
+    })
   }
 
   abandon(): void {
@@ -107,12 +119,12 @@ export class Cluster {
     await Promise.all([...this.#places.values()].map(leave))
   }
 
-  async #shard(tenant: number): Promise<Shard | undefined> {
+  async #find(tenant: number): Promise<PlacedShard | undefined> {
     const id = this.#shardOf.get(tenant) ?? (await this.#findShard(tenant))
-    const shard = this.#shardById.get(id)
+    const found = this.#shardById.get(id)
     // It may have been split since.
-    if (shard === undefined) this.#shardOf.delete(tenant)
-    return shard
+    if (found === undefined) this.#shardOf.delete(tenant)
+    return found
   }
 
   async #findShard(tenant: number): Promise<string> {
@@ -128,6 +140,10 @@ export class Cluster {
     return shard
   }
 
+  #lookSoon(): void {
+    void this.#look().catch(() => {})
+  }
+
   #look(): Promise<void> {
     this.#looking ??= this.#findPlaces().finally(() => {
       this.#looking = undefined
@@ -138,19 +154,21 @@ export class Cluster {
   async #findPlaces(): Promise<void> {
     const { rows } = await this.#coordinator.query<ShardRow>(0, { name: 'shard-places', text: shardPlaces })
     const places = new Map<string, Place>()
-    const shards = new Map<string, Shard>()
+    const shards = new Map<string, PlacedShard>()
     for (const row of rows) {
       const { shard: id, host, port } = row
       const name = `${host}:${port}`
       const place = places.get(name) ?? this.#places.get(name) ?? this.#connect(host, port)
       places.set(name, place)
       const known = this.#shardById.get(id)
-      shards.set(id, known?.place === place ? known : new Shard(row, place))
+      shards.set(id, known?.place === place ? known : { shard: new Shard(row), place })
     }
     const former = [...this.#places].filter(([name]) => !places.has(name))
     this.#places = places
     this.#shardById = shards
     for (const [, place] of former) void leave(place)
+    // So that a node that is back is noticed, whether or not anybody asks for its tenants.
+    for (const { writing } of places.values()) writing[0]?.open().catch(() => {})
   }
 
   #connect(host: string, port: number): Place {
@@ -160,7 +178,10 @@ export class Cluster {
       address: { ...address, hosts: [{ host, port }] },
       failover: new Failover(),
     }
-    const writing = Array.from({ length: this.#writers }, () => new Connection(settings))
+    const writing = Array.from(
+      { length: this.#writers },
+      () => new Connection({ ...settings, writesShards: true }, async () => this.#onReached()),
+    )
     // What reads a shard's own tables needs no plan for each value.
     const reading = { ...settings, plansPerValue: false }
     return { reads: new ReadPool(reading, this.#readers, []), writing }
@@ -170,50 +191,3 @@ export class Cluster {
 const leave = async ({ reads, writing }: Place): Promise<void> => {
   await Promise.all([reads, ...writing].map(line => line.close()))
 }
-
-type ShardRow = {
-  readonly shard: string
-  readonly node_group: number
-  readonly host: string
-  readonly port: number
-  readonly names: string
-  readonly tables: string
-}
-
-/** Some tenants' rows: where they are, and what the tables are called there. */
-class Shard {
-  readonly place: Place
-  /** Whether they are still there. */
-  readonly check: Statement
-  readonly #id: string
-  readonly #tables: ReadonlyMap<string, string>
-  /** By the text for the whole. Only texts with names are kept, of which there are not many (reading-side.ts). */
-  readonly #texts = new Map<string, string>()
-
-  constructor({ shard, node_group, names, tables }: ShardRow, place: Place) {
-    const own = itemsOf(tables)
-    this.place = place
-    this.check = { name: 'is-shard-here', text: isShardHere, values: [shard, node_group] }
-    this.#id = shard
-    this.#tables = new Map(itemsOf(names).map((name, index) => [name, own[index] ?? name]))
-  }
-
-  /** The statement for the shard's own tables. */
-  own(statement: Statement): Statement {
-    const { text, name } = statement
-    if (name === undefined) return { ...statement, text: this.#renamed(text) }
-    const known = this.#texts.get(text) ?? this.#renamed(text)
-    this.#texts.set(text, known)
-    return { ...statement, text: known, name: `${name} ${this.#id}` }
-  }
-
-  #renamed(text: string): string {
-    return text.replaceAll(
-      /\b(FROM|JOIN) (\w+)/g,
-      (_all, word: string, name: string) => `${word} ${this.#tables.get(name) ?? name}`,
-    )
-  }
-}
-
-/** An array of names, as the server writes it. */
-const itemsOf = (array: string): string[] => array.slice(1, -1).split(',')

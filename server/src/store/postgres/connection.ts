@@ -62,6 +62,11 @@ export class Connection {
     return this.#opened !== undefined
   }
 
+  /** What lasts until the connection is lost: prepared statements, and functions of its own. */
+  get session(): object | undefined {
+    return this.#opened
+  }
+
   get inFlight(): number {
     return this.#inFlight
   }

@@ -28,6 +28,9 @@ const delegatedFunctions = ['apply_or_abort', 'apply_or_undo', 'remove_zero_coun
 /** What the delegated functions call there. */
 const calledFunctions = ['apply_changes', 'move_counters', 'append_log']
 
+/** Those that each shard has as its own (shard.ts). */
+export const functionsOfShards: readonly string[] = [...calledFunctions, 'apply_or_abort', 'apply_or_undo']
+
 /** Whether rows are spread over the shards of Citus. */
 export const isDistributed = async (client: pg.Client): Promise<boolean> => {
   if (!(await hasCitus(client))) return false

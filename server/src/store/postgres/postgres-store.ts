@@ -18,6 +18,7 @@ import { migrate, migrateDistributed, schemaState } from './migrate.ts'
 import { ReadPool } from './read-pool.ts'
 import { readingSide } from './reading-side.ts'
 import { resultReads } from './result-reads.ts'
+import type { Sends } from './shard-writing.ts'
 import { standaloneWrites } from './standalone-writes.ts'
 import { tokenReads } from './token-reads.ts'
 import { transactionRecovery } from './transaction-recovery.ts'
@@ -59,14 +60,6 @@ export const openPostgres = async (
     // With one address there is no other server to try, and this one may still answer.
     if (given.address.hosts.length > 1) abandonAll()
   })
-  const cluster = isSharded
-    ? new Cluster(settings, pool, {
-        readers: Math.max(1, poolSize - writers.length),
-        writers: writers.length,
-      })
-    : undefined
-  const lines = [watch, pool, standaloneConnection, ...writing, ...(cluster ? [cluster] : [])]
-  failover.onTakeover(abandonAll)
   /** Its own connection or, if the server grants no more of them, any that is open. */
   const writable = async (own: Connection): Promise<Connection> => {
     const other = (): Connection | undefined => writing.find(({ isOpen }) => isOpen) ?? pool.open
@@ -80,15 +73,24 @@ export const openPostgres = async (
       return open
     }
   }
+  const recovery = transactionRecovery(() => writable(standaloneConnection))
+  const cluster = isSharded
+    ? new Cluster(settings, pool, {
+        readers: Math.max(1, poolSize - writers.length),
+        writers: writers.length,
+        onReached: () => recovery.ask(),
+      })
+    : undefined
+  const lines = [watch, pool, standaloneConnection, ...writing, ...(cluster ? [cluster] : [])]
+  failover.onTakeover(abandonAll)
   await cluster?.start()
   /** On Citus a batch is committed where its tenant's rows are. What grants access is changed through the coordinator. */
-  const atTenant = async (sets: readonly WriteSet[], position: number): Promise<Connection | undefined> => {
+  const lineFor = async (sets: readonly WriteSet[], position: number, own: Connection): Promise<Sends> => {
     const [first] = sets
-    return first === undefined || sets.some(changesGrants)
-      ? undefined
-      : cluster?.writing(first.tenant, position)
+    return cluster === undefined || first === undefined || sets.some(changesGrants)
+      ? writable(own)
+      : cluster.writing(first.tenant, position, () => writable(own))
   }
-  const recovery = transactionRecovery(() => writable(standaloneConnection))
   const zeros = zeroCounters(() => writable(standaloneConnection))
   const queue = new CommitQueue(
     async (sets, position) => {
@@ -96,8 +98,8 @@ export const openPostgres = async (
       if (own === undefined) throw new Error('there is no such writer')
       const { counterShard } = own
       try {
-        const connection = (await atTenant(sets, position)) ?? (await writable(own.connection))
-        const writer = new BatchWriter(connection, { counterShard, isSharded })
+        const line = await lineFor(sets, position, own.connection)
+        const writer = new BatchWriter(line, { counterShard, isSharded })
         const results = await writer.commit(sets)
         zeros.lookAfter(sets)
         if (cluster !== undefined && sets.some(changesGrants) && results.some(result => 'failed' in result))

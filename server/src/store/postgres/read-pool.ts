@@ -1,4 +1,3 @@
-import { foreignCode } from '../../domain/foreign-code.ts'
 import type { Columns } from '../columns.ts'
 import { FairQueue } from '../fair-queue.ts'
 import { StoreOverloadedError } from '../port.ts'
@@ -7,24 +6,16 @@ import { Connection, type QueryAnswer, type Statement } from './connection.ts'
 import { endsConnection, unavailable } from './failures.ts'
 import { lightMs, ReadCosts, ReadTimer, unknownMs } from './read-costs.ts'
 
-type Read = ReadOptions & {
+type Read = {
   readonly tenant: number
   readonly statement: Statement
+  /** What it has in common with other reads that take about as long; normally its name. */
+  readonly kind: string | undefined
   readonly costMs: number
   readonly since: number
   readonly resolve: (answer: QueryAnswer<unknown>) => void
   readonly reject: (error: unknown) => void
 }
-
-type ReadOptions = {
-  /** What it has in common with other reads that take about as long; normally its name. */
-  readonly kind?: string | undefined
-  /** Sent right behind it. If its answer has no row, the read's answer does not count, and it fails with MovedError. */
-  readonly check?: Statement
-}
-
-/** What was read is not kept at this server any more. */
-export class MovedError extends Error {}
 
 /** A connection and what it was asked. A server answers the statements of a connection one after another. */
 type Line = {
@@ -88,14 +79,14 @@ export class ReadPool {
   query<Row = Columns>(
     tenant: number,
     statement: Statement,
-    { kind = statement.name, check }: ReadOptions = {},
+    kind = statement.name,
   ): Promise<QueryAnswer<Row>> {
     if (this.#waiting.length >= waitingMax && this.#waiting.weightOf(tenant) > 0)
       return Promise.reject(new StoreOverloadedError())
     const { promise, resolve, reject } = Promise.withResolvers<QueryAnswer<unknown>>()
     const costMs = Math.max(this.#costs.expected(tenant, kind), statement.isLong ? unknownMs : 0)
     const since = performance.now()
-    const read = { tenant, statement, kind, costMs, since, resolve, reject, ...(check && { check }) }
+    const read = { tenant, statement, kind, costMs, since, resolve, reject }
     this.#waiting.add(tenant, read, costMs)
     this.#sendNext()
     if (this.#waiting.length > 0) this.#expiry ??= setInterval(() => this.#refuseLate(), waitCheckMs).unref()
@@ -159,20 +150,19 @@ export class ReadPool {
   }
 
   /** A read has no effect, so one whose connection broke is simply repeated on an open connection. */
-  async #ask(connection: Connection, read: Read): Promise<QueryAnswer<unknown>> {
+  async #ask(connection: Connection, { statement }: Read): Promise<QueryAnswer<unknown>> {
     try {
-      return await sendTo(connection, read)
+      return await connection.query<unknown>(statement)
     } catch (error) {
-      if (error instanceof MovedError) throw error
       if (!endsConnection(error)) throw unavailable('storage cannot be read', error)
     }
     const all = this.#lines.map(line => line.connection)
     const open = [...all, ...this.#spare].filter(({ isOpen }) => isOpen)
     const [other = connection] = open.sort((a, b) => a.inFlight - b.inFlight)
     try {
-      return await sendTo(other, read)
+      return await other.query<unknown>(statement)
     } catch (error) {
-      throw error instanceof MovedError ? error : unavailable('storage cannot be read', error)
+      throw unavailable('storage cannot be read', error)
     }
   }
 
@@ -185,21 +175,6 @@ export class ReadPool {
     this.#expiry = undefined
   }
 }
-
-const sendTo = async (connection: Connection, { statement, check }: Read): Promise<QueryAnswer<unknown>> => {
-  if (check === undefined) return connection.query<unknown>(statement)
-  const [answer, checked] = await connection.send<unknown>([statement, check])
-  if (checked?.status === 'fulfilled' && checked.value.rows.length === 0) throw new MovedError()
-  if (answer?.status !== 'fulfilled') {
-    // A table that was moved away is gone.
-    if (foreignCode(answer?.reason) === noSuchTable) throw new MovedError()
-    throw answer?.reason
-  }
-  if (checked?.status !== 'fulfilled') throw checked?.reason
-  return answer.value
-}
-
-const noSuchTable = '42P01'
 
 /** The connection with the least to do that takes more. A new one is opened only when all open ones are busy. */
 const leastBusy = (lines: readonly Line[]): Line | undefined => {

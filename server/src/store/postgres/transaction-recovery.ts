@@ -6,7 +6,7 @@ const leastMs = 1_000
 /**
  * On Citus, a change of what grants access is committed on all nodes in two phases. If a node dies in between, the rows stay locked
  * until somebody finishes that transaction, which Citus does by itself only once a minute. So whoever has seen such a change fail asks
- * for it.
+ * for it, and whoever reaches a node again that was away: the coordinator answers a change of which it cannot tell a node any more.
  */
 export const transactionRecovery = (connect: () => Promise<Connection>): { ask(): void } => {
   let askedAt = Number.NEGATIVE_INFINITY
