@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { foreignCode } from '../../src/domain/foreign-code.ts'
 import { distributePostgres } from '../../src/store/postgres/postgres-store.ts'
 import { joinNodes, placeInSql, queryAt } from '../rig/citus-cluster.ts'
 import { citusSettings, startCitusServer, useProgramsWithCitus } from '../rig/own-citus.ts'
@@ -114,7 +115,7 @@ export class KillableCitus {
     await queryAt(added.url, 'CREATE EXTENSION citus')
     this.#workers.push(added)
     await this.ask(`SELECT citus_add_node(${placeInSql(added.url)})`)
-    await this.ask("SELECT replicate_reference_tables('force_logical')")
+    await this.#command("SELECT replicate_reference_tables('force_logical')")
     await this.#moveShardTo(from, added, 'force_logical')
   }
 
@@ -122,7 +123,9 @@ export class KillableCitus {
   async drainWorker(mode: (typeof transferModes)[number]): Promise<void> {
     const leaving = this.#workers.at(-1)
     assert.ok(leaving && this.#workers.length > 2)
-    await this.ask(`SELECT citus_drain_node(${placeInSql(leaving.url)}, '${mode}')`)
+    await this.#command(`SELECT citus_drain_node(${placeInSql(leaving.url)}, '${mode}')`)
+    // Otherwise Citus would look for what the worker still has once it has left, and refuse further moves of those shards.
+    await this.ask('CALL citus_cleanup_orphaned_resources()')
     await this.ask(`SELECT citus_remove_node(${placeInSql(leaving.url)})`)
     this.#workers.pop()
     await leaving.stop()
@@ -132,8 +135,19 @@ export class KillableCitus {
     for (const server of this.#servers) await server.stop()
   }
 
+  /** Citus may cancel it in favour of a write that it meets, as PostgreSQL does with two transactions that wait for each other. */
+  async #command(sql: string): Promise<void> {
+    for (;;)
+      try {
+        await this.ask(sql)
+        return
+      } catch (error) {
+        if (foreignCode(error) !== deadlock) throw error
+      }
+  }
+
   async #moveShardTo(from: Cluster, to: Cluster, mode: string): Promise<void> {
-    await this.ask(
+    await this.#command(
       `SELECT citus_move_shard_placement(${shardOfTenant}, ${placeInSql(from.url)}, ${placeInSql(to.url)}, '${mode}')`,
     )
   }
@@ -147,6 +161,8 @@ export class KillableCitus {
     return worker
   }
 }
+
+const deadlock = '40P01'
 
 /** The oracle has one tenant. */
 const shardOfTenant = "get_shard_id_for_distribution_column('tokens', (SELECT min(tenant) FROM tenants))"

@@ -128,8 +128,8 @@ const claim = async (client: pg.Client, identity: string): Promise<void> => {
 
 const holdsRows = async (client: pg.Client): Promise<boolean> => {
   for (const { name } of tables) {
-    const { rows } = await client.query(`SELECT EXISTS (SELECT FROM ${name}) AS is_used`)
-    if (rows[0]?.is_used === true) return true
+    const { rowCount } = await client.query(`SELECT 1 FROM ${name} LIMIT 1`)
+    if (rowCount !== 0) return true
   }
   return false
 }

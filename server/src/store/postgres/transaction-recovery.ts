@@ -1,6 +1,6 @@
 import type { Connection } from './connection.ts'
 
-/** A node that has just come back is not asked more often than this. */
+/** It is asked for no more often than this, however many changes fail. */
 const leastMs = 1_000
 
 /**
@@ -9,18 +9,21 @@ const leastMs = 1_000
  * for it, and whoever reaches a node again that was away: the coordinator answers a change of which it cannot tell a node any more.
  */
 export const transactionRecovery = (connect: () => Promise<Connection>): { ask(): void } => {
-  let askedAt = Number.NEGATIVE_INFINITY
+  let recoveredAt = Number.NEGATIVE_INFINITY
+  let isAsked = false
   const recover = async (): Promise<void> => {
+    isAsked = false
+    recoveredAt = performance.now()
     const connection = await connect()
     await connection.query({ text: 'SELECT recover_prepared_transactions()' })
   }
   return {
     ask: () => {
-      const now = performance.now()
-      if (now - askedAt < leastMs) return
-      askedAt = now
+      if (isAsked) return
+      isAsked = true
+      const waitMs = Math.max(0, recoveredAt + leastMs - performance.now())
       // Without the right to do it, or while the node is still away, Citus' own recovery is waited for.
-      recover().catch(() => {})
+      setTimeout(() => void recover().catch(() => {}), waitMs).unref()
     },
   }
 }
