@@ -17,8 +17,9 @@ const throughCitus = (sent: Sent): Sent => ({
   text: sent.text.replace(/^SELECT pg_temp\.(\w+?)_\d+\(/, 'SELECT $1('),
 })
 
-/** A change of grants: it affects tables that every node holds, and is made by the coordinator. */
-const isMadeByCoordinator = ({ text }: Sent): boolean => text.includes('revise_or_undo')
+/** A change of grants: it affects tables that every node holds, and is made by the coordinator, which also finishes half-done ones. */
+const isMadeByCoordinator = ({ text }: Sent): boolean =>
+  /revise_or_undo|recover_prepared_transactions/.test(text)
 
 describe('what requests ask of a Citus cluster', () => {
   let vault: TestVault
