@@ -1,4 +1,4 @@
-import { globSync, mkdtempSync, openSync } from 'node:fs'
+import { globSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -51,9 +51,10 @@ export const takeTests = async (): Promise<void> => {
 
 const take = (note: string): boolean => {
   try {
-    openSync(note, 'wx')
+    writeFileSync(note, '', { flag: 'wx' })
     return true
-  } catch {
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
     return false
   }
 }
