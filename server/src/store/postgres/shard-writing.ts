@@ -27,11 +27,15 @@ export class ShardWriting implements Sends {
     this.#elsewhere = elsewhere
   }
 
-  /** Each statement must be a transaction: one that failed has then done nothing, and may be sent again. */
+  /** Each statement must be a transaction: one that was refused because the shard is not here has done nothing, and goes elsewhere. */
   async send<Row>(statements: readonly Statement[]): Promise<PromiseSettledResult<QueryAnswer<Row>>[]> {
     const answers = await this.#sendHere<Row>(statements)
-    const isHere = answers?.every(answer => answer.status === 'fulfilled' || !isNotHere(answer.reason))
-    return answers !== undefined && isHere ? answers : (await this.#elsewhere()).send<Row>(statements)
+    if (answers === undefined) return (await this.#elsewhere()).send<Row>(statements)
+    const refused = statements.filter((_, index) => isNotHere(answers[index]))
+    if (refused.length === 0) return answers
+    // Only these: the shard may have been moved between two statements, and the first must not be done twice.
+    const again = await (await this.#elsewhere()).send<Row>(refused)
+    return answers.map(answer => (isNotHere(answer) ? (again.shift() ?? answer) : answer))
   }
 
   /** Undefined if nothing could be sent: the node is away, or has no shard any more. */
@@ -72,4 +76,6 @@ export class ShardWriting implements Sends {
   }
 }
 
-const isNotHere = (error: unknown): boolean => isMoved(error) || codesOfMissing.includes(foreignCode(error))
+const isNotHere = (answer: PromiseSettledResult<unknown> | undefined): boolean =>
+  answer?.status === 'rejected' &&
+  (isMoved(answer.reason) || codesOfMissing.includes(foreignCode(answer.reason)))
