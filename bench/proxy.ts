@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { destinationName } from './destination.ts'
@@ -80,4 +80,5 @@ export const benchProxy = async (): Promise<void> => {
     },
   ])
   for (const each of [vault, forwarder, destination]) await each.stop()
+  rmSync(caFile)
 }
