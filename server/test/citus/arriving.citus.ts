@@ -54,6 +54,12 @@ describe('a vault that moves into a cluster', () => {
     }
   }
 
+  test('from a folder into a cluster that is empty, it answers as before (C35)', () =>
+    arrives(async url => {
+      await distribute(url)
+      await copyInto(url)
+    }))
+
   test('from a folder into the coordinator, and distributed then, it answers as before (C35)', () =>
     arrives(async url => {
       await copyInto(url)

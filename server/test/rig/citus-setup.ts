@@ -7,7 +7,7 @@ const defaults = [5_600, 5_601, 5_602].map(port => `postgres://postgres@127.0.0.
 /** The databases on each server that were there before. */
 const before = new Map<string, ReadonlySet<string>>()
 
-const ownDatabases = "SELECT datname AS name FROM pg_database WHERE datname ~ '^strongroom_[0-9a-f]{32}$'"
+const ownDatabases = "SELECT datname AS name FROM pg_database WHERE datname ~ '^strongroom_'"
 
 /** A run without a cluster would prove nothing, so it ends here. */
 export const globalSetup = async (): Promise<void> => {

@@ -23,7 +23,8 @@ const emptyIt = 'give an empty database'
  */
 export const openCopyTarget = async (settings: ConnectionSettings, identity: string): Promise<CopyTarget> => {
   let position: CopyTarget['position']
-  const connection = new Connection(settings, async client => {
+  // On Citus, no plan that inserts a list serves for every list.
+  const connection = new Connection({ ...settings, plansPerValue: true }, async client => {
     const { rows } = await client.query('SELECT pg_try_advisory_lock($1) AS is_mine', [advisoryLocks.copy])
     if (rows[0]?.is_mine !== true)
       throw new CopyRefusedError('another copy into this database is under way: wait for it')
