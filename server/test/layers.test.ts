@@ -16,6 +16,15 @@ test('imports in server/src point down, without cycles, and names say what is in
   assert.deepEqual(layeringComplaints(sources), [])
 })
 
+test('what the vault calls on a word of a tenant goes through one door, outbound/ (U17.1)', () => {
+  const callers = (sources: Sources): string[] =>
+    layeringComplaints(sources).filter(complaint => complaint.endsWith('only outbound calls other servers'))
+  const sources = readSources()
+  assert.deepEqual(callers(sources), [])
+  const another = new Map([...sources, ['operations/proxying/new.ts', 'await fetch(url)']])
+  assert.equal(callers(another).length, 1)
+})
+
 /** A small service without any fault. */
 const sound = {
   'domain/token.ts': "import { x } from './json.ts'",

@@ -124,6 +124,26 @@ onEveryEngine('the feed', vault => {
     }
   })
 
+  test('an expiry is told with the removal of the token, by whoever removes it (E2.3)', async () => {
+    const { keys } = await newTenant(vault())
+    const expires_at = new Date(vault().now + 1_000).toISOString()
+    for (const id of ['in-the-way', 'swept']) await vault().create(keys.owner, { ...text, id, expires_at })
+    vault().now += 1_000
+    const told = async (): Promise<unknown[]> =>
+      (await readFeed(vault(), keys.manager, 'type=token.expired')).events.map(({ data }) => [
+        (data.token as { id: string }).id,
+        data.actor,
+      ])
+    assert.deepEqual(await told(), [])
+    await vault().create(keys.owner, { ...text, id: 'in-the-way' })
+    assert.deepEqual(await told(), [['in-the-way', { type: 'job' }]])
+    await sweepExpired(vault().service.vault)
+    assert.deepEqual(await told(), [
+      ['in-the-way', { type: 'job' }],
+      ['swept', { type: 'job' }],
+    ])
+  })
+
   test('the tokens of a record are an event each, which pages of any size cut anywhere (E1.3, E6.3)', async () => {
     const { keys } = await newTenant(vault())
     const values = Array.from({ length: 620 }, (_, at) => `canary ${at}`)

@@ -377,6 +377,23 @@ describe('settings', () => {
     )
   })
 
+  test('no setting switches the log off: those about it say where its evidence goes, and for how many days it is kept (L1.12, L7.1)', () => {
+    const about = settings.filter(({ name, help }) => /audit|\brecords?\b|\blog\b/.test(`${name} ${help}`))
+    assert.deepEqual(
+      about.map(({ name }) => name),
+      // The first one is about what the program prints.
+      ['log-level', 'audit-anchors', 'audit-retention-days'],
+    )
+    assert.equal(read({}).auditRetentionDays, 400)
+    for (const value of ['0', '89', '3651', '-1', 'off', 'none', 'false'])
+      assert.match(complaint({ options: { 'audit-retention-days': value } }), /^--audit-retention-days /)
+    for (const [value, days] of [
+      ['90', 90],
+      ['3650', 3_650],
+    ] as const)
+      assert.equal(read({ options: { 'audit-retention-days': value } }).auditRetentionDays, days)
+  })
+
   for (const { name, key, values, beside = {}, show, shown = values, isSecret } of table)
     test(`${name}: the file sets it, the variable overrides the file, and the flag overrides both (C35.4)`, () => {
       const variable = variableName(name)

@@ -84,7 +84,7 @@ describe('logs, while a server is running', () => {
     assert.deepEqual(operationsOf(second), ['createToken', 'logs export'])
   })
 
-  test('the log of a deleted tenant is read as before, and its reading is recorded there (L5.9, L7.2)', async () => {
+  test('the log of a deleted tenant is read as before, and its reading is recorded there (L3.3, L5.9, L7.2)', async () => {
     const tenant = await newTenant()
     await tenant.create()
     const deleted = await site.run(['tenant', 'delete', tenant.id, '--yes', ...site.vault])

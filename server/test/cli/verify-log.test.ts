@@ -69,7 +69,7 @@ const scenarios: Scenario[] = [
     says: /^altered: tenant \S+a, writer 0, sequence 0\.3 to 0\.6: altered/m,
   },
   {
-    name: 'a record is written differently, with the same meaning (L6)',
+    name: 'a record is written differently, with the same meaning (L6.3, L6.4)',
     lines: good => edited(good, isRecord('3.1'), line => line.replace('{', '{ ')),
     code: 2,
     says: /writer 3, sequence 3\.0 to 3\.1: altered/,
@@ -156,7 +156,7 @@ const scenarios: Scenario[] = [
     says: /^altered: line 3: it is no line of an export$/m,
   },
   {
-    name: 'lines end as on Windows (L6)',
+    name: 'lines end as on Windows (L6.4)',
     lines: good => good.map(line => `${line}\r`),
     code: 2,
     says: /sequence 0\.0 to 0\.2: altered/,
@@ -265,7 +265,7 @@ const scenarios: Scenario[] = [
     says: /altered: line \d+: the end belongs to the export of another tenant/,
   },
   {
-    name: 'several findings: the highest code counts (L6)',
+    name: 'several findings: the highest code counts (L6.3)',
     lines: good => edited(good, isRecord('0.5'), line => line.replace('getToken', 'x')).slice(0, -3),
     code: 3,
     says: /^altered:[\s\S]*^cut:/m,
@@ -278,7 +278,7 @@ const scenarios: Scenario[] = [
     says: /writer 0, sequence 0\.8 to 0\.10: the head that vouches for these records is missing/,
   },
   {
-    name: 'all after a checkpoint is cut (L6)',
+    name: 'all after a checkpoint is cut (L6.3)',
     lines: good => good.slice(0, good.indexOf(nthCheckpoint(good, 3)!) + 2),
     code: 3,
     says: /^cut: export: its end is missing/m,
@@ -335,7 +335,7 @@ const scenarios: Scenario[] = [
   },
   // Forked.
   {
-    name: 'a checkpoint does not continue the one before it (L6)',
+    name: 'a checkpoint does not continue the one before it (L6.3)',
     lines: good =>
       edited(
         good,
@@ -352,7 +352,7 @@ const scenarios: Scenario[] = [
   },
   // Good.
   {
-    name: 'nothing was changed (L6)',
+    name: 'nothing was changed (L6.2, L6.3)',
     lines: good => good,
     code: 0,
     says: /^good: tenant \S+a: 16 records, complete at checkpoint/,
@@ -666,13 +666,13 @@ describe('the program that verifies exports', () => {
     'an anchor without any checkpoint': [exported, '--key', log.key, '--anchor', empty],
   }
   for (const [name, args] of Object.entries(misuses))
-    test(`wrong usage is no tampering: ${name} (L6)`, () => {
+    test(`wrong usage is no tampering: ${name} (L6.3)`, () => {
       const { code, stdout, stderr } = runVerifier(args)
       assert.deepEqual({ code, stdout }, { code: 1, stdout: '' })
       assert.match(stderr, /^verify-log: /)
     })
 
-  test('it is one file that runs anywhere, as a script or as a module (L6)', () => {
+  test('it is one file that runs anywhere, as a script or as a module (L6.2)', () => {
     for (const name of ['verify-log.js', 'verify-log.cjs', 'verify-log.mjs']) {
       const copy = join(folder.path, name)
       copyFileSync(join(import.meta.dirname, '../../bin/verify-log.js'), copy)

@@ -46,7 +46,7 @@ describe('logs verify and accept-rollback', () => {
   })
   after(() => site.remove())
 
-  test('a vault in good order is good, and its key is that of doctor (L6)', async () => {
+  test('a vault in good order is good, and its key is that of doctor (L4.3, L6.1, L6.3)', async () => {
     const { code, stdout, stderr } = await verify(...anchors())
     assert.deepEqual({ code, stderr }, { code: 0, stderr: '' }, stdout)
     const [, key] = /^good: 2 logs, complete at checkpoint \d+\npublic key: (\S+)\n$/.exec(stdout) ?? []
@@ -56,9 +56,16 @@ describe('logs verify and accept-rollback', () => {
     assert.equal(doctor.stderr, '')
     assert.ok(doctor.stdout.endsWith(`the public key of the log: ${key}\n`))
     assert.deepEqual((await site.json('logs', 'verify')).findings, [])
+    const altered = join(site.path, 'altered.notes')
+    writeFileSync(altered, readFileSync(anchor, 'utf8').replace('epoch 0', 'epoch 1 0'))
+    for (const named of [
+      ['--anchor', altered],
+      ['--audit-anchors', `file:${altered}`],
+    ])
+      assert.equal((await verify(...named)).code, 2)
   })
 
-  test('an export by HTTP and one by the command are good without the vault (L5, L6)', async () => {
+  test('an export by HTTP and one by the command are good without the vault (L5, L6.2)', async () => {
     const { key } = await site.json('logs', 'verify')
     const server = await site.serve(anchors())
     await create(server.url)
@@ -84,7 +91,7 @@ describe('logs verify and accept-rollback', () => {
     await server.exited
   })
 
-  test('whatever keeps it from running exits with 1, so that no script takes a typo for tampering (L6)', async () => {
+  test('whatever keeps it from running exits with 1, so that no script takes a typo for tampering (L6.3)', async () => {
     assertRefused(await verify('--anchro', anchor), 1, /there is no option --anchro/)
     assertRefused(await verify('--anchor', join(site.path, 'none')), 1, /there is no anchor/)
     assertRefused(await verify('--anchor='), 1, /--anchor is empty/)
@@ -93,7 +100,7 @@ describe('logs verify and accept-rollback', () => {
     assertRefused(await site.run(['logs', 'accept-rollback', 'x', ...site.vault]), 2, /<size> is that of/)
   })
 
-  test('records that were changed are named with exit code 2, and by doctor --deep (L6)', async () => {
+  test('records that were changed are named with exit code 2, and by doctor --deep (L6.1, L6.3)', async () => {
     const backup = await backUp('sound.db')
     const database = new DatabaseSync(join(site.data, 'vault.db'))
     database.exec(
@@ -111,7 +118,7 @@ describe('logs verify and accept-rollback', () => {
     assert.equal((await verify()).code, 0)
   })
 
-  test('a restored backup is refused in one line, whose command accepts it, and then it is served (L4, L6)', {
+  test('a restored backup is refused in one line, whose command accepts it, and then it is served (L4.5, L6.1, L6.3)', {
     skip: inShortRun,
   }, async () => {
     const backup = await backUp('yesterday.db')

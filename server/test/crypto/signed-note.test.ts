@@ -38,7 +38,7 @@ second — line
 }
 
 describe('signed notes', () => {
-  test('a note of a known key is, byte for byte, what Go makes of it (L6)', () => {
+  test('a note of a known key is, byte for byte, what Go makes of it (L4.2)', () => {
     // Made once by golang.org/x/mod/sumdb/note from the same seed, name and text.
     const fixed = noteSigner('vault.example/log', seedKey(Buffer.alloc(32, 7)))
     assert.equal(verifierKeyText(fixed), goVector.key)
@@ -251,7 +251,7 @@ end 0190a1b2-0000-7000-8000-000000000001 0:500:1200 31:0:7
     assert.throws(() => signCheckpoint({ ...plain, end }, signer), refused('malformed checkpoint'))
   })
 
-  test('a head as a leaf (L6)', () => {
+  test('a head as a leaf (L6.4)', () => {
     assert.equal(
       headLeaf({ tenantId: 'tenant', writer: 3, size: 40, root }),
       `tenant 3 40 ${root.toString('base64')}`,

@@ -56,7 +56,7 @@ const engines: Record<string, (site: Site) => Promise<Limited>> = {
 
 for (const [name, start] of Object.entries(engines))
   describe(`a full disk (${name})`, { skip: isSupported ? false : 'prlimit is not there' }, () => {
-    test('writes get 503, nothing is revealed without a record, health checks go on, and all succeeds again once there is room (C2.23, C36.1, L1)', {
+    test('writes get 503, nothing is revealed without a record, health checks go on, and all succeeds again once there is room (C2.23, C36.1, L1.10, L1.11)', {
       skip: name === 'postgres' && inShortRun,
     }, async () => {
       const site = new Site()

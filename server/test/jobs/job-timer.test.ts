@@ -347,6 +347,31 @@ for (const engine of engines)
         assert.equal(flush.mock.callCount(), before)
       }))
 
+    test('a checkpoint of the log is made once a second at most (L4.2)', t =>
+      withVault(async (vault, key) => {
+        t.mock.timers.enable({ apis: ['setInterval'] })
+        const { evidence } = vault.service.vault
+        const looks = t.mock.method(evidence, 'isBehind')
+        const made = t.mock.method(evidence, 'checkpoint')
+        const settled = () =>
+          Promise.allSettled([...looks.mock.calls, ...made.mock.calls].map(call => call.result))
+        const create = () => vault.create(key, { type: 'token', data: 'x' })
+        await create()
+        vault.service.startJobs()
+        while (made.mock.callCount() === 0) {
+          t.mock.timers.tick(1_000)
+          await create()
+        }
+        await settled()
+        const before = looks.mock.callCount()
+        t.mock.timers.tick(999)
+        await create()
+        assert.equal(looks.mock.callCount(), before)
+        t.mock.timers.tick(1)
+        assert.equal(looks.mock.callCount(), before + 1)
+        await settled()
+      }))
+
     test('a vault that stops closes storage after the jobs that are under way (docs/running.md)', () =>
       withVault(async vault => {
         const { store, service } = vault

@@ -54,7 +54,7 @@ for (const engine of engines)
       assert.equal(await left(), 0)
     })
 
-    test('a holder that has died is replaced within the purge deadline (C17.6, C11.2)', async () => {
+    test('a holder that has died is replaced within the purge deadline (C17.6, C11.2, E2.3)', async () => {
       await due()
       vault.now -= 1
       await vault.service.jobTimer.runAll()

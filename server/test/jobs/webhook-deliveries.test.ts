@@ -253,7 +253,7 @@ for (const engine of engines)
       })
 
       for (const { name, fail, attempt, factors = [0.8, 1.2] } of failures)
-        test(`${name} is a failure, and repeated by the schedule, each time with the same id and body (E4.2, E4.4, E1.5)`, async () => {
+        test(`${name} is a failure, and repeated by the schedule, each time with the same id and body (E3.8, E4.2, E4.4, E1.5)`, async () => {
           await look()
           fail()
           if (attempt.error === 'timeout') Object.assign(pace, { deliveryMaxMs: 150 })

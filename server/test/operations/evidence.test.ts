@@ -59,7 +59,7 @@ const leavesOf = async (vault: TestVault): Promise<Buffer[]> => {
 }
 
 onEveryEngine('evidence', vault => {
-  test('the tree of each log holds the lines of its records, and the checkpoint holds the trees (L4)', async () => {
+  test('the tree of each log holds the lines of its records, and the checkpoint holds the trees (L4.1, L4.2, L6.4)', async () => {
     const world = await newWorld(vault())
     await world.act(3)
     await world.prove()
@@ -76,7 +76,7 @@ onEveryEngine('evidence', vault => {
     assert.equal(checkpoint.time, vault().now)
   })
 
-  test('where nothing has grown there is no further checkpoint (L4)', async () => {
+  test('where nothing has grown there is no further checkpoint (L4.2)', async () => {
     const world = await newWorld(vault())
     await world.inner.acts.flush()
     await world.prove()
@@ -132,7 +132,7 @@ onEveryEngine('evidence', vault => {
     for (const { stored, counted } of await other.roots()) assert.deepEqual(stored, counted)
   })
 
-  test('blocks that are too old go whole, and what remains is still proven (L7)', async () => {
+  test('blocks that are too old go whole, and what remains is still proven (L7.1)', async () => {
     const world = await newWorld(vault())
     await world.act(5)
     await world.inner.acts.flush()
@@ -161,7 +161,7 @@ onEveryEngine('evidence', vault => {
     for (const { stored, counted } of await world.roots()) assert.deepEqual(stored, counted)
   })
 
-  test('each checkpoint goes to the anchor, and what a power cut left there does no harm (L4)', async () => {
+  test('each checkpoint goes to the anchor, and what a power cut left there does no harm (L4.4)', async () => {
     const world = await newWorld(vault())
     const path = join(vault().folder.path, 'good.notes')
     const anchor = fileAnchor(path)
@@ -183,7 +183,7 @@ onEveryEngine('evidence', vault => {
     assert.equal(await anchor.newest(), notes[1])
   })
 
-  test('an anchor that holds what is not our past gets nothing more, and says so (L4)', async () => {
+  test('an anchor that holds what is not our past gets nothing more, and says so (L4.4)', async () => {
     const world = await newWorld(vault())
     const foreign = join(vault().folder.path, 'foreign.notes')
     const elsewhere = await newWorldElsewhere(vault())

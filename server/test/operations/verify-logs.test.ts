@@ -11,6 +11,7 @@ import type { LogOwner } from '../../src/operations/log/log-owner.ts'
 import { cutLogs } from '../../src/operations/maintenance/cut-logs.ts'
 import { fileAnchor } from '../../src/store/file-anchor.ts'
 import { anyEngine, engines } from '../rig/engines.ts'
+import { recordsOfOperator } from '../rig/log-records.ts'
 import { isLong } from '../rig/long-run.ts'
 import { temporaryFolder } from '../rig/temporary-folder.ts'
 import { owner, TestVault } from '../rig/test-vault.ts'
@@ -282,7 +283,7 @@ for (const engine of anyEngine)
     ]
 
     for (const { name, says, worst = 2, isRemembered = false, change } of scenarios)
-      test(`it names ${name} (L6)`, async () => {
+      test(`it names ${name} (L6.1)`, async () => {
         // A vault that runs may remember what storage said before.
         await (isRemembered ? changed(vault, change) : change())
         try {
@@ -297,7 +298,7 @@ for (const engine of anyEngine)
         }
       })
 
-    test('no byte of a row can be changed without its being named (L6)', async () => {
+    test('no byte of a row can be changed without its being named (L6.1)', async () => {
       const [block] = await pair(one)
       const step = Math.max(1, Math.floor(block.sealed.length / (isLong ? 12 : 4)))
       for (let at = 0; at < block.sealed.length; at += step) {
@@ -361,7 +362,7 @@ for (const engine of engines)
     }
     const newestSize = async (): Promise<number> => (await vault.store.newestCheckpoint())?.size ?? 0
 
-    test("yesterday's storage is not served under today's anchor, until the operator accepts it (L4, L6)", async () => {
+    test("yesterday's storage is not served under today's anchor, until the operator accepts it (L4.5, L6.3)", async () => {
       await assertGood(vault, [path])
       const yesterday = await snapshotOf(vault)
       const before = await newestSize()
@@ -394,6 +395,13 @@ for (const engine of engines)
       assert.ok(size > before)
       assert.ok(readFileSync(path, 'utf8').startsWith(notes))
       assert.match(readFileSync(path, 'utf8').slice(notes.length), new RegExp(`\nepoch 1 ${before}\n`))
+      const accepted = (await recordsOfOperator(inner)).filter(
+        ({ operation, result }) => operation === 'logs accept-rollback' && result === 'allowed',
+      )
+      assert.deepEqual(
+        accepted.map(({ after: then }) => then),
+        [{ checkpoint: before }],
+      )
       await assert.rejects(acceptRollback(anchored, size), /nothing to accept/)
       await vault.close()
       await startsOn([path])
@@ -403,7 +411,7 @@ for (const engine of engines)
       await assertGood(vault, [path])
     })
 
-    test('two futures of one backup are a fork, which nothing can accept (L4, L6)', async () => {
+    test('two futures of one backup are a fork, which nothing can accept (L4.5, L6.3)', async () => {
       const backup = await snapshotOf(vault)
       const shared = join(folder.path, 'shared.notes')
       copyFileSync(path, shared)
@@ -430,7 +438,7 @@ for (const engine of engines)
       await startsOn([])
     })
 
-    test('the note of another vault, or an altered one, is refused (L4)', async () => {
+    test('the note of another vault, or an altered one, is refused (L4.5)', async () => {
       const altered = join(folder.path, 'altered.notes')
       copyFileSync(path, altered)
       const notes = readFileSync(altered, 'utf8').split(/(?<=\n— [^\n]*\n)/)
@@ -449,7 +457,7 @@ for (const engine of engines)
       await assertGood(vault, [path])
     })
 
-    test('a process that does not write the anchor sees how it is, and brings what is late (L4)', async () => {
+    test('a process that does not write the anchor sees how it is, and brings what is late (L4.4)', async () => {
       const seen = join(folder.path, 'seen.notes')
       copyFileSync(path, seen)
       await vault.close()
@@ -473,7 +481,7 @@ for (const engine of engines)
       await startsOn([path])
     })
 
-    test('an anchor that is dead or full harms no request, and /ready says so (L4)', async () => {
+    test('an anchor that is dead or full harms no request, and /ready says so (L4.4)', async () => {
       for (const dead of ['/dev/full', join(folder.path, 'gone', 'anchor.notes')]) {
         await vault.close()
         await startsOn([dead])
@@ -482,6 +490,17 @@ for (const engine of engines)
         const ready = await vault.get('/ready', '')
         assert.deepEqual([ready.status, ready.body], [200, { status: 'ready', anchors: 'failing' }], dead)
       }
+      await vault.close()
+      const taken = join(folder.path, 'taken.notes')
+      copyFileSync(path, taken)
+      await startsOn([taken])
+      appendFileSync(taken, 'what this vault has not signed\n\n— strongroom AAAA\n')
+      const notes = readFileSync(taken, 'utf8')
+      await world.act(1)
+      await prove(vault)
+      const ready = await vault.get('/ready', '')
+      assert.deepEqual([ready.status, ready.body], [200, { status: 'ready', anchors: 'stopped' }])
+      assert.equal(readFileSync(taken, 'utf8'), notes, 'nothing more is appended')
       await vault.close()
       await startsOn([path])
       await prove(vault).catch(() => 0)

@@ -193,7 +193,7 @@ describe('storage that fails (sqlite)', () => {
 })
 
 describe('a vault on storage that fails (sqlite)', () => {
-  test('requests that write or reveal get 503 with Retry-After, masked reads go on, and everything works afterwards (C2.23, L1)', async () => {
+  test('requests that write or reveal get 503 with Retry-After, masked reads go on, and everything works afterwards, and a tenant whose records wait for long is answered nothing (C2.23, L1.10, L1.11)', async () => {
     const sqlite = engines.find(({ name }) => name === 'sqlite')
     assert.ok(sqlite)
     const vault = await TestVault.start({
@@ -205,6 +205,7 @@ describe('a vault on storage that fails (sqlite)', () => {
     })
     try {
       const { keys } = await vault.tenant({ ...devApplications, masked: { permissions: ['token:read'] } })
+      const { keys: beside } = await vault.tenant({ masked: { permissions: ['token:read'] } })
       const made = await vault.post('/tokens', keys.general, {
         type: 'token',
         data: 'kept',
@@ -227,9 +228,25 @@ describe('a vault on storage that fails (sqlite)', () => {
       }
       const masked = await vault.get(`/tokens/${made.body.id}`, keys.masked)
       assert.equal(masked.body.data, 'XXXX')
+      // Its record cannot be stored either.
+      const { acts } = vault.service.vault
+      await assert.rejects(acts.flush())
+      vault.now += 5_001
+      const readiness = async () => (await vault.get('/ready', '')).status
+      assert.equal((await vault.get('/tokens', beside.masked)).status, 200)
+      assert.deepEqual(
+        [(await vault.get(`/tokens/${made.body.id}`, keys.masked)).status, await readiness()],
+        [503, 200],
+        'another tenant is served',
+      )
+      await assert.rejects(acts.flush())
+      vault.now += 5_001
+      assert.equal((await vault.get('/tokens', beside.masked)).status, 503)
+      assert.deepEqual([await readiness(), (await vault.get('/health', '')).status], [503, 200])
       outsider.close()
       // As the next try does by itself, within a moment.
-      await vault.service.vault.acts.flush()
+      await acts.flush()
+      assert.equal(await readiness(), 200)
 
       assert.ok(!vault.log.join('').includes('lost'))
       const listed = await vault.get('/tokens', keys.private)

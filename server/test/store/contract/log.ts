@@ -69,7 +69,7 @@ export const logContract = (open: OpenStore): void => {
       return { tenant, writer: head.writer }
     }
 
-    test('a new tenant begins with the record of its creation, and its log has an owner (L1)', async () => {
+    test('a new tenant begins with the record of its creation, and its log has an owner (L1.6)', async () => {
       const made = { id: 'logged', sealed: bytes('s'), keys: [], applications: [], apiKeys: [] }
       const tenant = await rig.store.createTenant(made, logOf(['made'], 7))
       const [block] = await wholeLog(tenant)
@@ -83,7 +83,7 @@ export const logContract = (open: OpenStore): void => {
       assert.deepEqual(await rig.store.listLogOwners(tenant, 1), [])
     })
 
-    test('a set and its records become durable together (L1)', async () => {
+    test('a set and its records become durable together (L1.6)', async () => {
       const tenant = await rig.newTenant()
       await rig.write(insertion(tenant, 'a', 'created a', 'and noted it'))
       const again = await rig.again()
@@ -92,7 +92,7 @@ export const logContract = (open: OpenStore): void => {
       assert.ok(await again.getToken(tenant, 'a'))
     })
 
-    test('sets that come together share one block, sealed once, in their order (L3)', async () => {
+    test('sets that come together share one block, sealed once, in their order (L3.2)', async () => {
       const tenant = await rig.newTenant()
       const parts = Array.from({ length: 20 }, (_, n) => logOf([`created t${n}`]))
       const sets = parts.map((log, n) => ({ ...insertion(tenant, `t${n}`), log }))
@@ -132,7 +132,7 @@ export const logContract = (open: OpenStore): void => {
       },
     ]
     for (const { name, set } of losing)
-      test(`a set that is dropped ${name} leaves neither a record nor a gap (L1, L3)`, async () => {
+      test(`a set that is dropped ${name} leaves neither a record nor a gap (L1.6, L3.1)`, async () => {
         const tenant = await rig.newTenant()
         await rig.write(insertion(tenant, 'taken', 'created taken'))
         const outcomes = await Promise.all([
@@ -156,7 +156,7 @@ export const logContract = (open: OpenStore): void => {
         await requireGapless(tenant)
       })
 
-    test('a set that storage cannot take does not harm the records of those beside it (L1, L3)', async () => {
+    test('a set that storage cannot take does not harm the records of those beside it (L1.6, L3.1)', async () => {
       const tenant = await rig.newTenant()
       const broken = writeSet(tenant, {
         counters: [{ name: 'n', by: Number.NaN }],
@@ -176,7 +176,7 @@ export const logContract = (open: OpenStore): void => {
       await requireGapless(tenant)
     })
 
-    test('records that cannot be sealed fail alone, with their set (L1)', async () => {
+    test('records that cannot be sealed fail alone, with their set (L1.6)', async () => {
       const tenant = await rig.newTenant()
       const unsealed = {
         records: 1,
@@ -231,7 +231,7 @@ export const logContract = (open: OpenStore): void => {
       await requireGapless(operatorLog)
     })
 
-    test('the log outlives its tenant and the purge of it (L7, C31)', async () => {
+    test('the log outlives its tenant and the purge of it (L7.2, C31)', async () => {
       const tenant = await rig.newTenant()
       const owner = (await rig.store.listLogOwners(tenant - 1, 1))[0]
       await rig.write(insertion(tenant, 'a', 'created a'))
@@ -246,7 +246,7 @@ export const logContract = (open: OpenStore): void => {
       assert.deepEqual((await rig.store.listLogOwners(tenant - 1, 1))[0], owner)
     })
 
-    test('numbers have no gaps, however many nodes and tenants write at once (L3)', async () => {
+    test('numbers have no gaps, however many nodes and tenants write at once (L3.1)', async () => {
       const stores = [rig.store, await rig.again(), await rig.again()]
       const tenants = [await rig.newTenant(), await rig.newTenant(), await rig.newTenant()]
       const wanted = new Map<number, string[]>(tenants.map(tenant => [tenant, []]))
@@ -388,7 +388,7 @@ export const logContract = (open: OpenStore): void => {
         assert.equal((await rig.store.listGrownLogs(1)).length, 1)
       })
 
-      test('a cut takes whole blocks before it and keeps the edge; numbers go on (L7)', async () => {
+      test('a cut takes whole blocks before it and keeps the edge; numbers go on (L7.1)', async () => {
         const log = await growing(['a', 'b'], ['c'], ['d', 'e'], ['f'])
         const { tenant } = log
         await rig.store.putLogTree(treeOf(log, 6, 'whole'), null)
